@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
-from django.db.models import Count, QuerySet
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
+from django.db.models import Count, Q, QuerySet
 
 from accounting.access.scope import person_of
 from accounting.notifications.models import Notification, NotificationKind
@@ -13,6 +13,14 @@ def is_wanted(user: AbstractBaseUser, kind: NotificationKind | str) -> bool:
     """Whether a person with an active account has not turned off a kind of messages."""
     person = person_of(user)
     return user.is_active and (person is None or kind not in person.muted)
+
+
+def recipient_of(to: str) -> User | str | None:
+    """Whom a name or an address means: a person, else the address; None for other text."""
+    if not to:
+        return None
+    known = User.objects.filter(Q(username=to) | Q(email__iexact=to)).first()
+    return known or (to if "@" in to else None)
 
 
 def readable_messages(

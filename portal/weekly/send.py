@@ -16,20 +16,22 @@ from accounting.health.reads.freshness import freshness
 from accounting.notifications.actions import enqueue
 from accounting.notifications.models import Notification, NotificationKind
 from accounting.notifications.reads import is_wanted
-from portal.weekly.due import week_due
+from portal.weekly.due import last_week, week_due
 from portal.weekly.figures import weekly_mail
 from portal.weekly.letter import letter_of
 
 log = structlog.get_logger(__name__)
 
 
-def send_weekly(now: datetime) -> int:
+def send_weekly(now: datetime, *, at_once: bool = False) -> int:
     """Store the mails that are due and not stored yet. Returns how many.
+
+    With `at_once` those of last week, also if they are not due now: the demo begins with them.
 
     One that cannot be written, such as of a team that is not there any more, stops no other.
     """
     count = 0
-    for user, slug, week, key in _due(now):
+    for user, slug, week, key in _due(now, at_once=at_once):
         try:
             mail = weekly_mail(user, slug, week)
         except Http404:
@@ -41,7 +43,7 @@ def send_weekly(now: datetime) -> int:
     return count
 
 
-def _due(now: datetime) -> Iterator[tuple[User, str, DayRange, str]]:
+def _due(now: datetime, *, at_once: bool) -> Iterator[tuple[User, str, DayRange, str]]:
     """Leads with a team, the week, and the key of its mail."""
     led = (
         Membership.objects.filter(role=TeamRole.LEAD, user__is_active=True)
@@ -52,7 +54,10 @@ def _due(now: datetime) -> Iterator[tuple[User, str, DayRange, str]]:
     billing, data_to = billing_at(now).zone, None
     for one in led:
         data_to = data_to or freshness().data_to
-        week = week_due(now, _zone(one.user, billing), billing, data_to)
+        zone = _zone(one.user, billing)
+        week = week_due(now, zone, billing, data_to)
+        if at_once:
+            week = last_week(now, zone)
         if week is None or not is_wanted(one.user, NotificationKind.WEEKLY):
             continue
         key = f"weekly:{one.team_id}:{one.user_id}:{week.first}"

@@ -10,6 +10,9 @@ from accounting.access.scope import scope_of
 from accounting.kit.audit import act
 from accounting.kit.inputs import body, reason, value
 from accounting.kit.outcomes import Done, RefusalCode, Refused
+from accounting.notifications.actions import enqueue
+from accounting.notifications.models import NotificationKind
+from accounting.notifications.reads import recipient_of
 from scheduler_view.idle.models import IdleAct, IdleNote
 from scheduler_view.idle.reads import IdleRow, idle_row
 
@@ -31,8 +34,8 @@ class AskOwner:
         page={
             "label": "Message",
             "rows": 9,
-            "help_text": "Recorded for everybody who sees this holder. GPU Ledger does not send it:"
-            " the list opens it in your mail program.",
+            "help_text": "Recorded for everybody who sees this holder, and sent to a person with an"
+            " account or to a mail address.",
         },
     )
 
@@ -46,7 +49,9 @@ class IgnoreHolder:
 
 
 def ask_owner(number: int, given: AskOwner, person: AbstractBaseUser) -> Done:
-    """Record a message to the owner, for all who see the holder.
+    """Send a message to the owner, and record it for all who see the holder.
+
+    It is sent to a person with an account or to a mail address; else it is recorded only.
 
     Raises:
         Refused: there is no such holder, or somebody asked about it within a day.
@@ -55,8 +60,18 @@ def ask_owner(number: int, given: AskOwner, person: AbstractBaseUser) -> Done:
     if row.asked_at and timezone.now() - row.asked_at < AGAIN:
         text = f"{row.asked_by} asked about {row.name} less than a day ago"
         raise Refused(text, RefusalCode.CONFLICT)
+    to = given.to.strip()
+    recipient, is_told = recipient_of(to), False
     with act(person, f"Asked about {row.name}"):
-        _store(row, IdleAct.ASKED, given.text, person, to=given.to.strip())
+        note = _store(row, IdleAct.ASKED, given.text, person, to=to)
+        if recipient is not None:
+            subject = f"{row.name} is idle"
+            key = f"idle:{note.pk}"
+            is_told = enqueue(
+                recipient, NotificationKind.IDLE, subject, given.text, key=key
+            )
+    if is_told:
+        return Done(row.id, text=f"Your message to {to} is on its way.")
     return Done(row.id, text=f"Your message about {row.name} is recorded.")
 
 
@@ -95,9 +110,9 @@ def _store(
     *,
     to: str = "",
     until: date | None = None,
-) -> None:
+) -> IdleNote:
     (cluster, workload, pod), _ = row.key
-    IdleNote.objects.create(
+    return IdleNote.objects.create(
         cluster_id=cluster,
         team_id=row.team_id or None,
         workload_id=workload or None,

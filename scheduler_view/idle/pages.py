@@ -1,21 +1,28 @@
 """Idle holders with their sentence and what was done about them; forms to ask and to ignore."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.html import format_html
 
 from accounting.access.reads.billing_settings import billing_day
 from accounting.access.rights import WASTE
+from accounting.kit.outcomes import Done
 from accounting.kit.pages.declared import form_page
 from accounting.kit.pages.paging import paged
 from accounting.kit.pages.permissions import page, visitor_of
 from accounting.kit.reads.selection import check_word
 from accounting.kit.tags.units import duration, money, rate
+from accounting.notifications.reads import recipient_of
+from scheduler_view.idle.actions import AskOwner, ask_owner
 from scheduler_view.idle.reads import (
     IdleRow,
     every_holder,
@@ -97,5 +104,17 @@ def mail_link(subject: str, text: str, to: str = "") -> str:
     return f"mailto:{at}?subject={quote(subject)}&body={quote(text)}"
 
 
-ask = form_page(IDLE_HOLDERS, ASK, to="idle-holders", start=_ask)
+def _ask_and_link(number: int, given: AskOwner, person: AbstractBaseUser) -> Done:
+    """Ask; where no mail goes out, the answer opens the message in the visitor's program."""
+    done = ask_owner(number, given, person)
+    if settings.EMAIL_HOST and recipient_of(given.to.strip()) is not None:
+        return done
+    link = mail_link("Idle GPUs", given.text, given.to.strip())
+    told = '{} <a href="{}">Open it in your mail program</a>.'
+    return replace(done, text=format_html(told, done.text, link))
+
+
+ask = form_page(
+    IDLE_HOLDERS, replace(ASK, does=_ask_and_link), to="idle-holders", start=_ask
+)
 ignore = form_page(IDLE_HOLDERS, IGNORE, to="idle-holders", start=_ignore)

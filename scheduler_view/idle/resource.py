@@ -22,7 +22,7 @@ ASK = Verb(
     ask_owner,
     AskOwner,
     WASTE,
-    "Record a message to the owner of an idle holder; nothing is sent.",
+    "Send a message to the owner of an idle holder, and record it.",
     title="Ask the owner",
 )
 IGNORE = Verb(

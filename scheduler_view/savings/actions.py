@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser, User
+from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
-from django.db.models import Q
 
 from accounting.access.scope import Scope
 from accounting.kit.audit import act
@@ -14,6 +13,7 @@ from accounting.kit.outcomes import Refused
 from accounting.metering.models.cluster import Cluster
 from accounting.notifications.actions import enqueue
 from accounting.notifications.models import NotificationKind
+from accounting.notifications.reads import recipient_of
 from scheduler_view.changes.actions.change_sets import create
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.changes.rules.edit import Draft, QuotaEdit
@@ -104,8 +104,7 @@ def ask_owner(
                 actor=actor,
                 at=at,
             )
-        known = User.objects.filter(Q(username=to) | Q(email__iexact=to)).first()
-        recipient = known or (to if "@" in to else None)
+        recipient = recipient_of(to)
         if recipient is None:
             return False
         key = f"recommendation:{rows[0].token}:{at:%Y-%m-%dT%H:%M}"

@@ -23,6 +23,7 @@ from portal.demo.scenario.edits import load
 from portal.demo.scenario.engine import Engine
 from portal.embedded import roles
 from portal.embedded.supervisor import Child
+from portal.weekly.send import send_weekly
 from scheduler_view.savings.tasks.compute import compute_due
 
 MOST_WAITING = 2  # days of history that wait to be computed, before `fill` helps
@@ -60,6 +61,8 @@ def fill(home: Path, say: Say) -> None:
         share(memory)
         if words := close_settled_month(timezone.now()):
             say(words)
+        if count := send_weekly(timezone.now(), at_once=True):
+            say(f"{count} weekly mail written")
     finally:
         if other.process is not None and other.process.poll() is None:
             other.signal_group(signal.SIGTERM)

@@ -11,10 +11,12 @@ import pytest
 import time_machine
 from django.contrib.auth import get_user_model
 from django.db.models import Sum
+from pytest_django import Settings
 
 from accounting.access.models.people import Membership, Person
 from accounting.core.interval import HOUR_MS, to_ms
 from accounting.metering.models.pod import Pod, PodHold
+from accounting.notifications.models import Notification
 from scheduler_view.idle.models import IdleHold, IdleLook, IdleNote
 from scheduler_view.idle.tasks import find_idle
 from tests.integration.conftest import NOW, SignIn
@@ -106,12 +108,35 @@ def test_asking_records_a_message_with_the_figures(sign_in: SignIn) -> None:
     given = {"to": "mara", "text": "Is notebook-mara still needed?"}
     page = text(luis.post(f"/idle/{pk}/ask", given, follow=True))
     assert f"Your message about {MARA} is recorded." in page
+    assert "Open it in your mail program" in page
     assert "Asked mara" in page
     assert "Still idle" in page
     assert "mailto:?subject=notebook-mara" in luis.get("/idle").content.decode()
     note = IdleNote.objects.get()
     assert (note.act, note.to, note.by.username) == ("asked", "mara", "luis")
     assert "Asked mara" in text(sign_in("ana").get("/idle"))
+
+
+def test_a_message_to_a_person_or_an_address_is_sent(
+    sign_in: SignIn, settings: Settings
+) -> None:
+    luis, pk = sign_in("luis"), number()
+    given = {"to": "mia", "text": "Is notebook-mara still needed?"}
+    page = text(luis.post(f"/idle/{pk}/ask", given, follow=True))
+    assert "Your message to mia is on its way. Open it in your mail program" in page
+    told = Notification.objects.get()
+    assert (told.person and told.person.username, told.subject) == (
+        "mia",
+        f"{MARA} is idle",
+    )
+    assert told.text == given["text"]
+    IdleNote.objects.all().delete()
+    settings.EMAIL_HOST = "127.0.0.1"
+    given["to"] = "mara@example.org"
+    page = text(luis.post(f"/idle/{pk}/ask", given, follow=True))
+    assert "Your message to mara@example.org is on its way." in page
+    assert "Open it in your mail program" not in page
+    assert Notification.objects.filter(address="mara@example.org").count() == 1
 
 
 def test_what_became_of_it_is_told(sign_in: SignIn, story: Story) -> None:

@@ -140,6 +140,17 @@ def test_a_lead_gets_one_mail_for_each_team_once(story: Story) -> None:
     assert {*told} <= {*leads}
 
 
+def test_the_demo_begins_with_the_mail_of_last_week() -> None:
+    friday = NOW
+    assert send_weekly(friday) == 0
+    count = send_weekly(friday, at_once=True)
+    assert count
+    assert (
+        Notification.objects.filter(key__endswith=f":{week().first}").count() == count
+    )
+    assert send_weekly(friday, at_once=True) == 0
+
+
 def test_nothing_is_sent_before_seven_or_to_who_turned_it_off() -> None:
     early = MONDAY - timedelta(minutes=31)
     with time_machine.travel(early, tick=False):
