@@ -118,7 +118,8 @@ class AlertCheck(models.Model):
     """When a rule was last looked at, and how often it would have fired.
 
     `past` are counts by threshold, team (0: nobody's) and billing day, of the 30 days before
-    `past_on`. `is_seen`: its metric was in the data of the last day; null if it needs none.
+    `past_on`. `is_seen`: its metric was in the data of the last day; null if it needs none, or
+    if that is not known.
     """
 
     rule = models.CharField(max_length=10, primary_key=True, choices=_RULES)

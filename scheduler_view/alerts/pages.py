@@ -1,6 +1,5 @@
 """Alerts with their sentence, the archive, what was resolved, and rules with thresholds."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +25,7 @@ from scheduler_view.alerts.reads.alerts import (
     KEPT,
     LASTING,
     AlertItem,
+    AlertRows,
     alert_rows,
 )
 from scheduler_view.alerts.reads.rules import PAST, ChoiceRow, RuleRow, rule_rows
@@ -81,10 +81,11 @@ def _list(
         rule=rule,
         at=visitor.now,
     )
+    shown = paged(rows, request.GET)
     context = {
-        "page": paged(rows, request.GET).drawn(_line),
+        "page": shown.drawn(_line),
         "lede": _lede(rows) if route == "alerts" else None,
-        "first": rows[0].id if rows else 0,
+        "first": shown.lines[0].id if shown.lines and shown.number == 1 else 0,
         "route": route,
         "days": KEPT.days,
         "team": team,
@@ -102,19 +103,17 @@ def _line(row: AlertItem) -> dict[str, Any]:
     return {"row": row, "tone": tone, "label": label, "end": end}
 
 
-def _lede(rows: Sequence[AlertItem]) -> dict[str, Any] | None:
+def _lede(rows: AlertRows) -> dict[str, Any] | None:
     """What the sentence says: how many are new, of which rules, and the dearest of them."""
     if not rows:
         return None
-    new = [row for row in rows if row.is_new]
-    counts = Counter(row.label for row in new).most_common()
-    texts = ", ".join(f"{label} ({times})" for label, times in counts)
-    priced = [row for row in new if row.amount]
+    new = rows.new()
+    texts = ", ".join(f"{RULES[rule].label} ({times})" for rule, times in new.rules)
     return {
-        "new": len(new),
-        "ongoing": len(rows) - len(new),
-        "rules": texts if len(counts) > 1 else "",
-        "dearest": priced[0] if priced else None,
+        "new": new.count,
+        "ongoing": len(rows) - new.count,
+        "rules": texts if len(new.rules) > 1 else "",
+        "dearest": new.dearest,
     }
 
 

@@ -146,7 +146,9 @@ def _written(
     alert.team_id = cause.team
     alert.what, alert.about = cause.what[:500], cause.about[:500]
     alert.place, alert.query = [*cause.place], dict(cause.query)
-    alert.since, alert.fired_at, alert.seen_at = cause.since, cause.fired_at, at
+    if not (cause.keeps_since and alert.pk and alert.resolved_at is None):
+        alert.since, alert.fired_at = cause.since, cause.fired_at
+    alert.seen_at = at
     alert.figure, alert.amount = cause.figure, cause.amount
     alert.per_hour, alert.currency = cause.per_hour, cause.currency
     _put(alert, standing)

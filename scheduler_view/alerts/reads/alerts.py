@@ -1,10 +1,13 @@
 """Alerts that a person may read, and how many of them are new."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import cached_property
+from typing import overload
 
-from django.db.models import Q, QuerySet
+from django.db.models import Case, Count, F, Q, QuerySet, Value, When
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.utils.http import urlencode
@@ -17,6 +20,7 @@ from scheduler_view.alerts.models import Alert, AlertNote
 from scheduler_view.alerts.reads.watches import WATCHES
 from scheduler_view.alerts.rules.catalogue import RULES, AlertRule
 from scheduler_view.alerts.rules.states import (
+    NEW_FOR,
     AlertMark,
     AlertStanding,
     AlertState,
@@ -113,7 +117,7 @@ def alert_rows(
     teams: Collection[str] = (),
     rule: str = "",
     at: datetime | None = None,
-) -> list[AlertItem]:
+) -> "AlertRows":
     """Alerts of a person in some states: new ones first, then the dearest; the latest resolved.
 
     Args:
@@ -122,20 +126,85 @@ def alert_rows(
         at: the moment; now without it.
     """
     at = at or timezone.now()
-    found = _visible(scope).filter(_stored(states, at))
+    found = _visible(scope).filter(_stored(states))
     if teams:
         found = found.filter(_of_teams(teams))
     if rule:
         found = found.filter(rule=rule)
-    notes = _notes(found) if AlertState.ARCHIVED in states else {}
-    rows = [_row(alert, notes.get(alert.pk), at) for alert in found]
-    return sorted((row for row in rows if row.state in states), key=_order)
+    if AlertState.RESOLVED in states:
+        found = found.filter(Q(resolved_at=None) | Q(resolved_at__gte=at - KEPT))
+    return AlertRows(found, at)
 
 
-def _order(row: AlertItem) -> tuple[object, ...]:
-    if row.resolved_at is not None:
-        return (2, -row.resolved_at.timestamp(), row.id)
-    return (not row.is_new, -(row.amount or Decimal(0)), row.since, row.id)
+@dataclass(frozen=True)
+class NewAlerts:
+    """Of some alerts those that are new, worse or back again.
+
+    Attributes:
+        rules: how many of each rule, most first.
+        dearest: None if none has a price.
+    """
+
+    count: int
+    rules: Sequence[tuple[AlertRule, int]]
+    dearest: AlertItem | None
+
+
+class AlertRows(Sequence[AlertItem]):
+    """Alerts in their order, of which the database reads what is asked for: a page of them."""
+
+    def __init__(self, alerts: QuerySet[Alert], at: datetime) -> None:
+        self._at = at
+        self._is_new = Q(
+            resolved_at=None, archived_figure=None, marked_at__gt=at - NEW_FOR
+        )
+        self._alerts = alerts.annotate(
+            _is_old=Case(When(self._is_new, then=Value(0)), default=Value(1))
+        ).order_by(
+            F("resolved_at").desc(nulls_first=True),
+            "_is_old",
+            F("amount").desc(nulls_last=True),
+            "since",
+            "pk",
+        )
+
+    @cached_property
+    def _count(self) -> int:
+        return self._alerts.count()
+
+    def __len__(self) -> int:
+        """How many there are; one query."""
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> AlertItem: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[AlertItem]: ...
+    def __getitem__(self, place: int | slice) -> AlertItem | list[AlertItem]:
+        """One of them, or some; two queries."""
+        if isinstance(place, int):
+            return self[place : place + 1][0]
+        found = [*self._alerts[place]]
+        notes = _notes(found)
+        return [_row(alert, notes.get(alert.pk), self._at) for alert in found]
+
+    def __iter__(self) -> Iterator[AlertItem]:
+        """All of them."""
+        yield from self[:]
+
+    def new(self) -> NewAlerts:
+        """Those that are new; two queries."""
+        found = self._alerts.filter(self._is_new)
+        counts = found.order_by().values_list("rule").annotate(n=Count("pk"))
+        rules = sorted(
+            ((AlertRule(rule), n) for rule, n in counts), key=lambda one: -one[1]
+        )
+        dearest = found.filter(amount__gt=0).first()
+        return NewAlerts(
+            sum(n for _, n in rules),
+            rules,
+            _row(dearest, None, self._at) if dearest else None,
+        )
 
 
 def alert_row(scope: Scope, number: int) -> AlertItem | None:
@@ -153,10 +222,10 @@ def _visible(scope: Scope) -> QuerySet[Alert]:
     return alerts if scope.sees_all else alerts.filter(team__in=scope.lead_of)
 
 
-def _stored(states: Collection[AlertState], at: datetime) -> Q:
+def _stored(states: Collection[AlertState]) -> Q:
     found = Q(pk__in=[])
     if AlertState.RESOLVED in states:
-        found |= Q(resolved_at__gte=at - KEPT)
+        found |= Q(resolved_at__isnull=False)
     if AlertState.ARCHIVED in states:
         found |= Q(resolved_at=None, archived_figure__isnull=False)
     if not set(LASTING).isdisjoint(states):
@@ -169,9 +238,12 @@ def _of_teams(slugs: Collection[str]) -> Q:
     return found | Q(team=None) if UNMAPPED in slugs else found
 
 
-def _notes(alerts: QuerySet[Alert]) -> Mapping[int, AlertNote]:
-    """The newest note of each alert."""
-    notes = AlertNote.objects.filter(alert__in=alerts).select_related("by")
+def _notes(alerts: Iterable[Alert]) -> Mapping[int, AlertNote]:
+    """The newest note of each archived alert."""
+    archived = [one.pk for one in alerts if one.archived_figure is not None]
+    if not archived:
+        return {}
+    notes = AlertNote.objects.filter(alert__in=archived).select_related("by")
     return {note.alert_id: note for note in notes.order_by("id")}
 
 

@@ -46,7 +46,7 @@ class RuleRow:
         is_own: a team's own threshold, not that of the organization.
         choices: its thresholds.
         days: the last thirty, oldest first, with the threshold in force; empty if not known.
-        not_watched: why it cannot fire; "" if it can.
+        not_watched: why it cannot fire, or may not be able to; "" if it can.
         checked_at, error: when it was last looked at, and what went wrong then.
     """
 
@@ -182,4 +182,8 @@ def _not_watched(words: RuleWords, check: AlertCheck | None) -> str:
         return f"Not watched: {words.metric} is not read."
     if check is not None and check.is_seen is False:
         return f"Not watched: {words.metric} is not scraped."
+    if words.metric and (check is None or check.is_seen is None):
+        return (
+            f"Fires only if {words.metric} is scraped. No GPU has reported it so far."
+        )
     return ""

@@ -20,13 +20,18 @@ class RuleWatch:
         find: causes above their thresholds at a moment.
         past: when it would have fired with each of some thresholds, from one moment to another.
         route: of the page to which its button leads.
-        is_seen: whether its metric was in the data since a moment; None if it needs none.
+        is_seen: whether its metric was in the data since a moment, None if that is not known;
+            None if it needs no metric.
     """
 
     find: Find
     past: Past
     route: str
-    is_seen: Callable[[datetime], bool] | None = None
+    is_seen: Callable[[datetime], bool | None] | None = None
+
+
+def _of_errors(errors: gpus.Errors) -> RuleWatch:
+    return RuleWatch(errors.causes, errors.past, "gpu", errors.is_seen)
 
 
 WATCHES: Mapping[AlertRule, RuleWatch] = {
@@ -45,9 +50,7 @@ WATCHES: Mapping[AlertRule, RuleWatch] = {
     AlertRule.LATE: RuleWatch(data.late_causes, data.late_past, "data-health"),
     AlertRule.ISSUE: RuleWatch(data.issue_causes, data.issue_past, "data-health"),
     AlertRule.HOT: RuleWatch(gpus.hot_causes, gpus.hot_past, "gpu", gpus.is_hot_seen),
-    AlertRule.ECC: RuleWatch(gpus.MEMORY_ERRORS.causes, gpus.MEMORY_ERRORS.past, "gpu"),
-    AlertRule.NVLINK: RuleWatch(
-        gpus.NVLINK_ERRORS.causes, gpus.NVLINK_ERRORS.past, "gpu"
-    ),
-    AlertRule.XID: RuleWatch(gpus.LOST.causes, gpus.LOST.past, "gpu"),
+    AlertRule.ECC: _of_errors(gpus.MEMORY_ERRORS),
+    AlertRule.NVLINK: _of_errors(gpus.NVLINK_ERRORS),
+    AlertRule.XID: _of_errors(gpus.LOST),
 }

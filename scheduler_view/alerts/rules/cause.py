@@ -20,6 +20,7 @@ class AlertCause:
         fired_at: when it reached the threshold, by the data.
         figure: what grows: its amount, or how long it lasts in milliseconds.
         amount, per_hour: None without a price.
+        keeps_since: `since` is of what was looked at; one that lasts began when it was found first.
         place: arguments of the route to which its button leads; `query` of that address.
     """
 
@@ -35,6 +36,7 @@ class AlertCause:
     currency: str = ""
     place: Sequence[str | int] = ()
     query: Mapping[str, str] = field(default_factory=dict)
+    keeps_since: bool = False
 
 
 class Firing(NamedTuple):

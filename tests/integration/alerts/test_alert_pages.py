@@ -13,6 +13,7 @@ from django.apps import apps
 from django.contrib.auth import get_user_model
 
 from accounting.access.models.people import Membership, Person
+from accounting.metering.models.ledger import DataIssue
 from scheduler_view.alerts.models import Alert, AlertCheck, AlertNote, AlertThreshold
 from scheduler_view.alerts.rules.catalogue import RULES, AlertRule
 from scheduler_view.alerts.tasks import look
@@ -188,7 +189,7 @@ def test_every_alert_of_a_gpu_leads_to_its_page(sign_in: SignIn) -> None:
 
 
 def test_rules_say_what_would_have_fired_and_what_is_not_watched(
-    sign_in: SignIn,
+    sign_in: SignIn, story: Story
 ) -> None:
     look(AlertRule.HOT, lambda: NOW)
     page = text(sign_in("ana").get("/alerts/rules"))
@@ -197,6 +198,18 @@ def test_rules_say_what_would_have_fired_and_what_is_not_watched(
     assert "alerts would have fired" in page
     assert "Not watched: DCGM_FI_DEV_FB_FREE is not read." in page
     assert "Not watched: DCGM_FI_DEV_GPU_TEMP is not scraped." in page
+    unknown = "Fires only if DCGM_FI_DEV_ECC_DBE_VOL_TOTAL is scraped."
+    assert unknown in page
+    DataIssue.objects.create(
+        cluster=story.cluster,
+        code="gpu_ecc",
+        subject="GPU-1",
+        first_seen=NOW,
+        last_seen=NOW,
+        resolved_at=NOW,
+    )
+    look(AlertRule.ECC, lambda: NOW)
+    assert unknown not in text(sign_in("ana").get("/alerts/rules"))
     check = AlertCheck.objects.get(rule=AlertRule.IDLE)
     assert check.past_on == NOW.date()
     form = text(sign_in("ana").get("/alerts/rules/idle"))

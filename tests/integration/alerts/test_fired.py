@@ -3,11 +3,12 @@
 Not here: states (tests/unit/alerts), pages and thresholds (test_alert_pages.py).
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from accounting.access.models.teams import Binding
@@ -15,6 +16,7 @@ from accounting.core.interval import to_ms
 from accounting.health.reads.issues import UNMAPPED
 from accounting.kit import failpoints
 from accounting.kit.failpoints import FailpointError
+from accounting.kit.locks import lock
 from accounting.metering.models.cluster import Gpu, Source
 from accounting.metering.models.evidence import Scraper, ScrapeSpan
 from accounting.metering.models.ledger import DataIssue
@@ -34,7 +36,7 @@ from scheduler_view.alerts.reads.causes.money import (
     waste_past,
 )
 from scheduler_view.alerts.reads.causes.waits import wait_past
-from scheduler_view.alerts.rules.catalogue import AlertRule
+from scheduler_view.alerts.rules.catalogue import LOCKS, AlertRule
 from scheduler_view.alerts.tasks import look, look_for_alerts
 from scheduler_view.clusters.models import WAITS, Drift, ObservationRun
 from scheduler_view.idle.models import IdleAct, IdleNote
@@ -362,7 +364,11 @@ def test_a_hot_gpu_fires_with_the_window_that_is_hot(fleet: Fleet) -> None:
     assert alert.what == f"{UUID} reaches 91 °C"
     assert alert.since == alert.fired_at == START + 10 * MINUTE
     assert (alert.amount, alert.place) == (None, [UUID])
-    for n in range(4, 7):
+    measured(fleet, gpu, START + 20 * MINUTE, 70)
+    measured(fleet, gpu, START + 25 * MINUTE, 86)
+    again = the_alert(AlertRule.HOT, START + HOUR)
+    assert (again.pk, again.since) == (alert.pk, START + 10 * MINUTE)  # it remembers
+    for n in range(6, 9):
         measured(fleet, gpu, START + n * 5 * MINUTE, 70)
     assert_resolved(AlertRule.HOT, START + HOUR + MINUTE)
 
@@ -601,3 +607,21 @@ def test_all_rules_of_an_empty_ledger_find_nothing(db: None) -> None:
     assert AlertCheck.objects.exclude(past={}).count() == 0
     hot = AlertCheck.objects.get(rule=AlertRule.HOT)
     assert hot.is_seen is False
+
+
+def test_two_workers_store_a_cause_once(fleet: Fleet) -> None:
+    """While one has the lock of a rule, another does nothing; the next look is the same."""
+    fleet.hold("one", "i" * 24, is_open=True)
+    at = at_data_of(fleet, START + 2 * HOUR)
+    with transaction.atomic():
+        lock("alerts", LOCKS[AlertRule.IDLE])
+        assert ThreadPoolExecutor(1).submit(_elsewhere, at).result() is None
+    assert the_alert(AlertRule.IDLE, at)
+
+
+def _elsewhere(at: datetime) -> int | None:
+    """What another worker finds: nothing, as it does not look."""
+    try:
+        return look(AlertRule.IDLE, lambda: at)
+    finally:
+        connection.close()

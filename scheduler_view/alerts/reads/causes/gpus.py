@@ -33,37 +33,29 @@ def _rows(query: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     return found
 
 
-# The newest windows of each cluster; a GPU that is hot in one of them is hot. Since when: its
-# windows before, of a day, without a cooler one between.
+# GPUs that are hot in one of the newest windows of their cluster, and the first of these windows
+# without a cooler one after it. Since when before that: the alert remembers it.
 _HOT = """
     WITH newest AS (
-        SELECT c.id, c.name, max(w.window_start) AS at FROM accounting_cluster c
+        SELECT c.id, c.name, w.window_start AS at FROM accounting_cluster c
         CROSS JOIN LATERAL (
             SELECT window_start FROM intensity_window w
             WHERE w.cluster_id = c.id ORDER BY window_start DESC LIMIT 1
-        ) w WHERE c.retired_at IS NULL GROUP BY c.id
-    ), hot AS (
-        SELECT n.id, n.name, n.at, w.gpu_id, max(w.temperature_peak_c) AS peak,
-               min(w.window_start) AS first
+        ) w WHERE c.retired_at IS NULL
+    ), recent AS (
+        SELECT n.name, w.gpu_id, w.window_start, w.temperature_peak_c AS peak,
+               max(CASE WHEN w.temperature_peak_c < %(least)s THEN w.window_start END)
+                   OVER (PARTITION BY n.id, w.gpu_id) AS cooler
         FROM newest n JOIN intensity_window w
           ON w.cluster_id = n.id AND w.window_start > n.at - %(recent)s
-        WHERE w.temperature_seen_us > 0 AND w.temperature_peak_c >= %(least)s
-        GROUP BY n.id, n.name, n.at, w.gpu_id
+        WHERE w.temperature_seen_us > 0
     )
-    SELECT hot.name, g.uuid, g.model, hot.peak, coalesce((
-        SELECT min(w.window_start) FROM intensity_window w
-        WHERE w.cluster_id = hot.id AND w.gpu_id = hot.gpu_id
-          AND w.window_start > hot.at - interval '1 day'
-          AND w.temperature_peak_c >= %(least)s
-          AND w.window_start > coalesce((
-              SELECT max(o.window_start) FROM intensity_window o
-              WHERE o.cluster_id = hot.id AND o.gpu_id = hot.gpu_id
-                AND o.window_start > hot.at - interval '1 day' AND o.window_start < hot.first
-                AND o.temperature_seen_us > 0 AND o.temperature_peak_c < %(least)s
-          ), '-infinity')
-    ), hot.first)
-    FROM hot JOIN accounting_gpu g ON g.id = hot.gpu_id
-    ORDER BY hot.peak DESC, g.uuid
+    SELECT r.name, g.uuid, g.model, max(r.peak),
+           coalesce(min(r.window_start) FILTER (
+               WHERE r.cooler IS NULL OR r.window_start > r.cooler), min(r.window_start))
+    FROM recent r JOIN accounting_gpu g ON g.id = r.gpu_id
+    WHERE r.peak >= %(least)s
+    GROUP BY r.name, g.uuid, g.model ORDER BY max(r.peak) DESC, g.uuid
 """
 
 
@@ -82,6 +74,7 @@ def hot_causes(limits: Limits, at: datetime) -> Iterator[AlertCause]:
             fired_at=since,
             figure=Decimal(peak),
             place=(uuid,),
+            keeps_since=True,
         )
 
 
@@ -154,6 +147,11 @@ class Errors:
                 seen[uuid] = min(at, seen.get(uuid, at))
         for least in choices:
             yield from (Firing(least, 0, at) for at in seen.values())
+
+    def is_seen(self, since: datetime) -> bool | None:
+        """True if such an error was ever reported; else it is not known: most GPUs report none."""
+        del since
+        return DataIssue.objects.filter(code__in=self._codes).exists() or None
 
     @property
     def _codes(self) -> frozenset[str]:
