@@ -24,8 +24,7 @@ _OPEN = f"""
     SELECT i.id, i.code FROM accounting_dataissue i JOIN accounting_cluster c ON c.id = i.cluster_id
     WHERE i.code IN ('{UNMAPPED}', '{UNPRICED_GPU}') AND i.resolved_at IS NULL
       AND i.severity <> 'info' AND i.subject <> 'no model' AND c.retired_at IS NULL
-      AND (c.data_end_ms IS NULL
-           OR i.last_seen > to_timestamp((c.data_end_ms - {HOUR_MS}) / 1000.0))
+      AND i.last_seen > coalesce(to_timestamp((c.data_end_ms - {HOUR_MS}) / 1000.0), '-infinity')
 """
 
 
