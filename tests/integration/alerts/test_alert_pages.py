@@ -5,6 +5,7 @@ Not here: when rules fire (test_fired.py), pages in a browser (tests/browser/tes
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -264,6 +265,15 @@ def test_who_may_archive_over_rest(sign_in: SignIn) -> None:
         "archived",
         REASON,
     )
+
+
+def test_figures_without_money_have_their_unit(sign_in: SignIn) -> None:
+    alert = Alert.objects.get(pk=number())
+    for rule, shown in (("budget", "72 GPU-h expected over"), ("hot", "72 °C")):
+        alert.pk, alert.key, alert.rule = None, rule, rule
+        alert.amount, alert.figure, alert.place = None, Decimal(72), [1]
+        alert.save()
+        assert shown in text(sign_in("ana").get(f"/alerts?rule={rule}"))
 
 
 def test_hostile_names_are_text(sign_in: SignIn) -> None:

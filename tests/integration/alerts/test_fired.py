@@ -315,7 +315,7 @@ def test_work_that_waits_fires_after_four_hours_of_observation(fleet: Fleet) -> 
     observed(fleet, START + 4 * HOUR)
     alert = the_alert(AlertRule.WAIT, START + 9 * HOUR)
     assert alert.fired_at == START + 4 * HOUR
-    assert alert.what == "sweep (3 of it) waits for 24 H100 80 GB"
+    assert alert.what == "3 runs of sweep wait for 24 H100 80 GB"
     assert (alert.team, alert.amount) == (fleet.teams["vision"], None)
     assert alert.figure == 4 * 3_600_000
     assert alert.place == [waits[0].pk]

@@ -64,10 +64,11 @@ def _cause(
     oldest = same[0]
     units = sum(one.units for one in same)
     model = short_model(oldest.model) if oldest.model else "GPUs"
-    name = oldest.name if len(same) == 1 else f"{family} ({len(same)} of it)"
+    is_one = len(same) == 1
+    who = f"{oldest.name} waits" if is_one else f"{len(same)} runs of {family} wait"
     return AlertCause(
         key=f"{oldest.cluster_id}/{oldest.namespace}/{family}",
-        what=f"{name} waits for {units} {model}",
+        what=f"{who} for {units} {model}",
         about=f"{oldest.namespace} on {cluster}. {cause_text(oldest.cause)}"[:500],
         team=team,
         since=oldest.waits_since,
