@@ -115,7 +115,7 @@ def changes(team: TeamRef, table: FamilyTable, currency: str) -> WeeklySection:
         if line.change
     ]
     total, moved = amount_of(table.total.charge), table.change
-    if total is None or moved is None:
+    if not shown or total is None or moved is None:
         return WeeklySection("Largest changes", "", ())
     others = len(table.lines) - len(shown) + table.gone_count
     if others:

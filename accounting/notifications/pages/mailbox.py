@@ -1,5 +1,7 @@
 """Messages: those to the visitor, and for administrators all; what a person turned off."""
 
+from collections.abc import Mapping
+
 from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -47,10 +49,9 @@ def notifications(request: HttpRequest) -> HttpResponse:
     muted = person.muted if person else []
     context = {
         "page": numbers.drawn(lambda number: _line(rows[number])),
-        "counts": counts_by_state(found),
+        "sentences": [_told(counts_by_state(found), is_all=is_all)],
         "is_all": is_all,
         "may_all": may_all,
-        "days": KEPT.days,
         "has_server": bool(settings.EMAIL_HOST),
         "address": getattr(request.user, "email", ""),
         "previews": [
@@ -108,6 +109,21 @@ def notification_send(request: HttpRequest, number: int) -> HttpResponse:
     else:
         messages.success(request, "The message waits to be sent.")
     return redirect("notification", message.pk)
+
+
+def _told(counts: Mapping[str, int], *, is_all: bool) -> list[tuple[str, bool]]:
+    """`3 messages to you in the last 90 days, 1 failed.`, with its figures marked."""
+    count = sum(counts.values())
+    who = "everybody" if is_all else "you"
+    parts = [
+        (f"{count:,} message{'' if count == 1 else 's'}", True),
+        (f" to {who} in the last {KEPT.days} days", False),
+    ]
+    for state in (NotificationState.WAITING, *ENDED_BADLY):
+        if counts.get(state):
+            parts += [(", ", False), (f"{counts[state]:,}", True)]
+            parts += [(f" {state.label.lower()}", False)]
+    return [*parts, (".", False)]
 
 
 def _found(request: HttpRequest, number: int) -> Notification:
