@@ -173,6 +173,7 @@ ELSEWHERE = {
     "changes/<int:number>": "test_changes.py: beside a cluster that applies it",
     "alerts/<int:number>/archive": "test_alerts.py: of an alert that lasts",
     "alerts/<int:number>/restore": "test_alerts.py: of an archived alert",
+    "recommendations/ask": "test_tasks.py: of a recommendation",
     "idle/<int:number>/ask": "test_idle.py: of a holder that is idle",
     "idle/<int:number>/ignore": "test_idle.py: of a holder that is idle",
     "account/notifications/<int:number>": "below, with its mail in a frame",

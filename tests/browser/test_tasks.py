@@ -9,15 +9,17 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 from pytest_django import DjangoDbBlocker
 
+from accounting.notifications.models import Notification
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.quotas.models import QuotaTarget
+from scheduler_view.savings.models import RecommendationDecision
 from scheduler_view.waits.models import UnitWait, WaitRecord
 from tests.browser.conftest import SignIn
 from tests.browser.forget import forget
 from tests.story import Story
 
 GPU = "nvidia.com/gpu"
-WORK = "train-next"
+WORK, MARA = "train-next", "notebook-mara"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -66,6 +68,7 @@ def waiting(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
         WaitRecord.objects.create(**work, created_at=since)
         yield
         forget(ChangeSet)
+        forget(RecommendationDecision, Notification)
         UnitWait.objects.filter(name=WORK).delete()
         WaitRecord.objects.filter(name=WORK).delete()
         QuotaTarget.objects.all().delete()
@@ -108,3 +111,20 @@ def test_a_lead_sees_the_gpus_of_work(sign_in: SignIn) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("GPUs and nodes")
     expect(page.get_by_role("table").get_by_text(name).first).to_be_visible()
     assert clicks() == 2
+
+
+def test_a_lead_asks_who_can_save_most(
+    sign_in: SignIn, violations: Callable[..., list[str]]
+) -> None:
+    """What wastes most, and what is done about it?"""
+    page = sign_in("luis").open("/teams/vision")
+    clicks = counted(page)
+    page.get_by_role("link", name="Savings").click()
+    expect(page.get_by_text("would save")).to_be_visible()
+    page.get_by_role("link", name=f"Ask about {MARA}").click()
+    assert "a month" in page.get_by_label("Message").input_value()
+    assert violations(page) == []
+    page.get_by_label("To").fill("mia")
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_text("Your message to mia is on its way.")).to_be_visible()
+    assert clicks() == 3
