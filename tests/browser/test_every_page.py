@@ -142,7 +142,7 @@ PAGES = {
     "/queues": "Waiting work",
     "/queues?cluster=nowhere": "Waiting work",
     "/queues?team=vision": "Waiting work",
-    "/queues/1": "late-made-here",
+    "/queues/1": "late-made-here-0",
     "/changes": "Quota changes",
     "/changes?state=undone": "Quota changes",
     "/what-if": "What-if",

@@ -1,6 +1,6 @@
 """Work that waits in the story's cluster: every recorded case, in the story's namespaces.
 
-Without the shared data there is one unit, made here.
+Without the shared data there are three units, made here.
 """
 
 import json
@@ -161,11 +161,14 @@ def forget_waits() -> None:
 
 
 def _explained() -> Iterator[tuple[str, WaitExplanation]]:
-    objects = {
-        "Node": [worlds.node("a", 8)],
-        "Pod": [worlds.pod("old", 8, on="a"), worlds.pod("late", 4)],
-    }
-    yield from _of("made-here", {"objects": objects, "at_ms": worlds.NOW_MS})
+    for number, namespace in enumerate(("vision-prod", "vision-prod", "search-prod")):
+        late = worlds.pod("late", 4, namespace=namespace)
+        objects = {
+            "Node": [worlds.node("a", 8)],
+            "Pod": [worlds.pod("old", 8, on="a"), late],
+        }
+        world = {"objects": objects, "at_ms": worlds.NOW_MS}
+        yield from _of(f"made-here-{number}", world)
     for path in sorted(FOLDER.glob("*.json")):
         text = _NAMESPACE.sub(_in_story, path.read_text())
         recorded = json.loads(text)
