@@ -1,14 +1,12 @@
 """The message about a recommendation, to the owner of its work or to a lead of its team."""
 
 from collections.abc import Sequence
-from urllib.parse import quote
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -21,9 +19,11 @@ from accounting.kit.outcomes import Refused
 from accounting.kit.pages.permissions import FORM, page, visitor_of
 from accounting.kit.tags.units import money
 from scheduler_view.clusters.rules.wording import counted
+from scheduler_view.idle.pages import mail_link
 from scheduler_view.idle.reads import owner_of_work
 from scheduler_view.savings.actions import ask_owner, may_decide
 from scheduler_view.savings.pages.recommendation_lines import FamilyLine, family_lines
+from scheduler_view.savings.pages.recommendations import list_of
 from scheduler_view.savings.reads.recommendation_row import RecommendationRow
 from scheduler_view.savings.reads.recommendations import recommendation_rows
 
@@ -76,12 +76,12 @@ def recommendation_ask(request: HttpRequest) -> HttpResponse:
         else:
             told = _told(to, subject, text, is_stored=is_stored)
             messages.success(request, told)
-            return redirect("recommendations")
+            return redirect(list_of(request))
     context = {
         "form": form,
         "title": f"Ask about {line.name}",
         "submit": "Send",
-        "back": reverse("recommendations"),
+        "back": list_of(request),
     }
     status = 422 if request.method == "POST" else 200
     return render(request, "components/form.html", context, status=status)
@@ -122,11 +122,9 @@ def message(line: FamilyLine) -> str:
 def _told(to: str, subject: str, text: str, *, is_stored: bool) -> SafeString:
     if is_stored:
         return format_html("Your message to {} is on its way.", to)
-    at = quote(to) if "@" in to else ""
-    link = f"mailto:{at}?subject={quote(subject)}&body={quote(text)}"
     return format_html(
-        'Your message is recorded, but {} has no account that takes messages. <a href="{}">Open it'
-        " in your mail program</a>.",
+        "The row says that you asked {0}. {0} has no account that takes messages, so GPU Ledger"
+        ' has sent nothing: <a href="{1}">send it with your mail program</a>.',
         to,
-        link,
+        mail_link(subject, text, to),
     )

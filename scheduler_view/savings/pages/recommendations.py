@@ -103,7 +103,11 @@ def decide(request: HttpRequest) -> HttpResponse:
                     actor=request.user,  # type: ignore[arg-type]  # signed in
                     at=visitor_of(request).now,
                 )
-        return redirect(_back(request))
+        one, state = rows[0].row, request.POST.get("state", "")
+        name = one.family or one.workload or one.node
+        word = "open again" if state == RecommendationState.OPEN else state
+        messages.success(request, f"The recommendation about {name} is {word}.")
+        return redirect(list_of(request))
 
     return _with_rows(request, done)
 
@@ -143,11 +147,11 @@ def _with_rows(
         messages.error(request, f"{text[:1].upper()}{text[1:]}.")
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
-    return redirect(_back(request))
+    return redirect(list_of(request))
 
 
-def _back(request: HttpRequest) -> str:
-    """The list, of the team that was shown."""
+def list_of(request: HttpRequest) -> str:
+    """The address of the list from which a form came: of one team, or of all."""
     team = request.GET.get("team", "")
     query = f"?{urlencode({'team': team})}" if team else ""
     return f"{reverse('recommendations')}{query}"

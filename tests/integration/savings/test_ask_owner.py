@@ -76,7 +76,10 @@ def test_a_name_without_an_account_is_a_link_to_the_mail_program(
 ) -> None:
     lead = person("lena", team="vision", fleet=fleet)
     given = {"to": 'hana"><b>', "text": "Do you still need it?"}
-    page = html_of(lead.post(address(), given, follow=True))
+    answer = lead.post(f"{address()}&team=vision", given)
+    assert answer.headers["Location"] == "/recommendations?team=vision"
+    page = html_of(lead.get(answer.headers["Location"]))
+    assert "GPU Ledger has sent nothing" in page
     assert "hana&quot;&gt;&lt;b&gt; has no account that takes messages" in page
     assert 'href="mailto:?subject=sweep' in page
     assert not Notification.objects.exists()

@@ -433,11 +433,6 @@ def test_another_cluster_asks_no_more_statements(fleet: Fleet) -> None:
     assert {row.weeks for row in rows} == {before.weeks}
 
 
-def test_without_findings_there_is_nothing_to_recommend(sign_in: SignIn) -> None:
-    WasteFinding.objects.all().delete()
-    assert "Nothing to recommend" in text(sign_in("ana").get("/recommendations"))
-
-
 def test_a_decision_leads_back_to_the_list_of_the_team(fleet: Fleet) -> None:
     lead = person("lena", team="vision", fleet=fleet)
     page = html_of(lead.get("/recommendations?team=vision"))
@@ -445,3 +440,8 @@ def test_a_decision_leads_back_to_the_list_of_the_team(fleet: Fleet) -> None:
     given = {"subject": only().token, "state": "accepted"}
     answer = lead.post(action, given)
     assert answer.headers["Location"] == "/recommendations?team=vision"
+
+
+def test_without_findings_there_is_nothing_to_recommend(sign_in: SignIn) -> None:
+    WasteFinding.objects.all().delete()
+    assert "Nothing to recommend" in text(sign_in("ana").get("/recommendations"))
