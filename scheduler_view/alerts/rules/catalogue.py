@@ -117,7 +117,7 @@ RULES: Mapping[AlertRule, RuleWords] = {
         ThresholdUnit.MONEY,
         (50, 100, 250, 500, 1000),
         100,
-        "Open savings",
+        "See the findings",
         "R5",
         is_of_teams=True,
     ),

@@ -24,7 +24,7 @@ from scheduler_view.savings.reads.divisions import divisions
 from scheduler_view.savings.reads.evidence import EvidenceRow, evidence_of
 from scheduler_view.savings.reads.observed import clusters_not_observed
 from scheduler_view.savings.reads.row import WasteRow
-from scheduler_view.savings.reads.rows import SHOWN, WasteReport, of_rule, waste_report
+from scheduler_view.savings.reads.rows import SHOWN, WasteReport, part_of, waste_report
 from scheduler_view.savings.reads.setting_limits import limits_of_days
 from scheduler_view.savings.rules.wording import (
     NEEDS_API,
@@ -71,11 +71,17 @@ APART = LateCard(
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Findings of an address: those that come to what can be saved, and those apart."""
+    """Findings of an address: those that come to what can be saved, and those apart.
+
+    Attributes:
+        family: the only one that is shown, with its namespace; "" for all.
+        report: of what is shown.
+    """
 
     state: PageState
     team: TeamRef | None
     rule: str
+    family: str
     report: WasteReport
     claimed: Sequence[WasteLine]
     apart: Sequence[WasteLine]
@@ -102,14 +108,13 @@ def _found(request: HttpRequest, path: str = "") -> _Found:
         clusters=[state.cluster] if state.cluster else (),
         teams=[ref.slug] if ref else (),
     )
-    lines = [
-        WasteLine(row, rule_text(row.rule))
-        for row in report.rows
-        if rule in ("", row.rule)
-    ]
+    family = state.query.get("family", "")
+    if rule or family:
+        report = part_of(report, rule, family)
+    lines = [WasteLine(row, rule_text(row.rule)) for row in report.rows]
     claimed = [line for line in lines if line.row.is_in_totals]
     apart = [line for line in lines if not line.row.is_in_totals]
-    return _Found(state, ref, rule, report, claimed, apart)
+    return _Found(state, ref, rule, family, report, claimed, apart)
 
 
 @page(WASTE)
@@ -140,7 +145,7 @@ def waste(request: HttpRequest) -> HttpResponse:
     led = led_selection(state.selection(**({"team": ref.slug} if ref else {})))
     costs = (
         bridges(led, state.days, report.days, minor_places(state.currency))
-        if led and report.days
+        if led and report.days and not found.family
         else ()
     )
     of_rules = rule_bars(
@@ -151,13 +156,16 @@ def waste(request: HttpRequest) -> HttpResponse:
     context = {
         "state": state,
         "team": ref,
-        "report": of_rule(report, rule) if rule else report,
+        "report": report,
         "bars": cost_bars(costs),
         "unpriced": [one for one in costs if one.whole is None],
         "rule_bars": of_rules,
         "largest": next((one for one in of_rules if one.kind == ACTION), None),
         "rule": rule and rule_text(rule).title,
+        "namespace": found.family.partition("/")[0],
+        "family": found.family.partition("/")[2],
         "all_rules_url": state.url(without=("page", "apart", "rule")),
+        "all_families_url": state.url(without=("page", "apart", "family")),
         "page": shown,
         "lines": explained[: len(shown.lines)],
         "apart": apart,

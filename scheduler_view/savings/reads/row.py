@@ -114,6 +114,11 @@ class WasteRow:
         return rule_text(self.rule).advice
 
     @property
+    def address(self) -> str:
+        """Its family with the namespace, as addresses of pages have it: `lab/trainer`."""
+        return f"{self.namespace}/{self.family}"
+
+    @property
     def subject(self) -> str:
         """The work, node or pool that it is about."""
         return self.workload or self.node or self.pool

@@ -142,9 +142,17 @@ def waste_report(
     return _report(rows, sorted(days_of), computed_at)
 
 
-def of_rule(report: WasteReport, rule: str) -> WasteReport:
-    """The rows of one rule, with their sums."""
-    rows = [row for row in report.rows if row.rule == rule]
+def part_of(report: WasteReport, rule: str, family: str) -> WasteReport:
+    """The rows of one rule, of one family or of both, with their sums; "" for all.
+
+    Args:
+        family: with its namespace, as in `WasteRow.address`.
+    """
+    rows = [
+        row
+        for row in report.rows
+        if rule in ("", row.rule) and family in ("", row.address)
+    ]
     return _report(rows, report.days, report.computed_at)
 
 

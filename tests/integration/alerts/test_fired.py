@@ -9,10 +9,14 @@ from decimal import Decimal
 
 import pytest
 from django.db import connection, transaction
+from django.test import Client
 from django.utils import timezone
 
+from accounting.access.models.people import OrganizationRole
 from accounting.access.models.teams import Binding
+from accounting.access.scope import EVERYTHING
 from accounting.core.interval import to_ms
+from accounting.core.money import Money
 from accounting.health.reads.issues import UNMAPPED
 from accounting.kit import failpoints
 from accounting.kit.failpoints import FailpointError
@@ -22,6 +26,7 @@ from accounting.metering.models.evidence import Scraper, ScrapeSpan
 from accounting.metering.models.ledger import DataIssue
 from accounting.metering.models.pod import PodHold, Workload
 from scheduler_view.alerts.models import Alert, AlertCheck, AlertThreshold
+from scheduler_view.alerts.reads.alerts import alert_row
 from scheduler_view.alerts.reads.causes.data import drift_past, issue_past, late_past
 from scheduler_view.alerts.reads.causes.gpus import (
     LOST,
@@ -340,6 +345,34 @@ def test_waste_of_seven_days_fires_by_family(fleet: Fleet) -> None:
     fired = [*waste_past((50, 100, 250), START - 3 * DAY, at)]
     assert [one.threshold for one in fired] == [50, 100]
     assert_resolved(AlertRule.WASTE, at + 9 * DAY)
+
+
+def test_the_page_of_a_waste_alert_sums_to_its_money(fleet: Fleet) -> None:
+    """Also of days that are not the month, and of amounts that end in parts of a cent."""
+    for team, windows in (
+        ("vision", (281, 283, 286)),
+        ("search", (277, 287)),
+    ):
+        for n, idle in enumerate(windows):
+            fleet.hold(f"{team}-{'abc'[n]}", "i" * idle, team=team)
+    at_data_of(fleet, START + DAY)
+    compute_due(fleet.cluster)
+    threshold(AlertRule.WASTE, 50, START)
+    at = START + 3 * DAY
+    found = alerts(AlertRule.WASTE, at)
+    assert len(found) == 5
+    client = Client()
+    client.force_login(person("ana", OrganizationRole.ADMIN))
+    for one in found:
+        row = alert_row(EVERYTHING, one.pk)
+        assert row is not None
+        context = client.get(row.url).context
+        assert context["report"].totals == (Money(row.amount or Decimal(0), "USD"),), (
+            row.what
+        )
+        assert [line.row.family for line in context["lines"]] == [one.key.split("/")[3]]
+        page = client.get(row.url).content.decode()
+        assert 'href="/recommendations?team=' in page
 
 
 # R6, R11: what GPUs measure

@@ -11,6 +11,7 @@ from django.db.models import Sum
 
 from accounting.access.models.teams import Team
 from accounting.access.reads.billing_settings import (
+    billing_at,
     billing_day,
     billing_remembered,
     midnight,
@@ -25,13 +26,14 @@ from accounting.budgets.reads.history import (
 )
 from accounting.budgets.rules.budgets import Threshold, is_expected
 from accounting.core.billing_calendar import DAY, DayRange
+from accounting.core.money import minor_places
 from accounting.core.money_text import amount_text
 from accounting.prices.rules.charge import charge_of
 from scheduler_view.alerts.rules.catalogue import Limits
 from scheduler_view.alerts.rules.cause import AlertCause, Firing
 from scheduler_view.savings.models import WasteFinding
 from scheduler_view.savings.reads.row import WasteRow
-from scheduler_view.savings.reads.rows import waste_report
+from scheduler_view.savings.reads.rows import rounded_by_rule, waste_report
 from scheduler_view.savings.rules.finding import WasteRule
 from scheduler_view.savings.rules.wording import NOT_IN_TOTALS, rule_text
 
@@ -182,15 +184,21 @@ def spend_past(
 def waste_causes(limits: Limits, at: datetime) -> Iterator[AlertCause]:
     """Families about which findings of the last seven days come to the threshold.
 
-    Only findings whose amounts add up to the total; what has no price cannot reach it.
+    Only findings whose amounts add up to the total; what has no price cannot reach it. Amounts are
+    those of the page to which the button leads, which has one team in one cluster.
     """
     today, teams = billing_day(at), _team_numbers()
     days = DayRange(today - WEEK_DAYS * DAY, today)
+    places = minor_places(billing_at(at).currency)
+    shown: dict[tuple[str, str], list[WasteRow]] = defaultdict(list)
+    for row in waste_report(EVERYTHING, days, places).rows:
+        if row.team:
+            shown[row.cluster, row.team].append(row)
     grouped: dict[tuple[str, ...], list[WasteRow]] = defaultdict(list)
-    for row in waste_report(EVERYTHING, days, 2).rows:
-        if row.is_in_totals and row.amount is not None and row.team:
-            work = row.namespace, row.family
-            grouped[row.cluster, row.team, *work, row.currency].append(row)
+    for rows in shown.values():
+        for row in rounded_by_rule(rows, places):
+            if row.is_in_totals and row.amount is not None:
+                grouped[row.cluster, row.team, row.address, row.currency].append(row)
     for same in grouped.values():
         team = teams.get(same[0].team)
         least = limits.of(team)
@@ -214,7 +222,13 @@ def _waste(
         figure=amount,
         amount=amount,
         currency=first.currency,
-        query={"team": first.team},
+        query={
+            "from": days.first.isoformat(),
+            "to": days.after.isoformat(),
+            "cluster": first.cluster,
+            "team": first.team,
+            "family": first.address,
+        },
     )
 
 
