@@ -10,6 +10,7 @@ from accounting.access.scope import scope_of
 from accounting.kit.audit import act
 from accounting.kit.inputs import body, reason, value
 from accounting.kit.outcomes import Done, RefusalCode, Refused
+from accounting.kit.tags.units import short_day
 from accounting.notifications.actions import enqueue
 from accounting.notifications.models import NotificationKind
 from accounting.notifications.reads import recipient_of
@@ -91,7 +92,10 @@ def ignore_holder(number: int, given: IgnoreHolder, person: AbstractBaseUser) ->
         raise Refused(text, member="until")
     with act(person, given.reason):
         _store(row, IdleAct.IGNORED, given.reason, person, until=given.until)
-    return Done(row.id, text=f"{row.name} is not listed until {given.until}.")
+    return Done(
+        row.id,
+        text=f"{row.name} is not listed until the end of {short_day(given.until)}.",
+    )
 
 
 def _found(number: int, person: AbstractBaseUser) -> IdleRow:

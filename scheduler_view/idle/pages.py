@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
@@ -80,10 +81,14 @@ def message(row: IdleRow) -> str:
         if row.per_hour is not None:
             hourly = f", and {rate(row.per_hour, row.currency)} for each further hour"
         cost = f" So far this cost {money(row.amount, row.currency)}{hourly}."
+    waits = ""
+    if row.queued_unit is not None:
+        path = reverse("queue-unit", args=[row.queued_unit])
+        waits = f" Others of its pods wait: {settings.PUBLIC_URL}{path}"
     return (
         f"{row.name} in {row.namespace} (cluster {row.cluster}) holds"
-        f" {row.gpus_text} x {row.model} and has been idle for"
-        f" {duration(row.idle_ms)}.{cost}\n\nIs it still needed? If not, please end it:\n"
+        f" {row.gpus_text} \N{MULTIPLICATION SIGN} {row.model} and has been idle for"
+        f" {duration(row.idle_ms)}.{cost}{waits}\n\nIs it still needed? If not, please end it:\n"
         f"{row.command}\n"
     )
 

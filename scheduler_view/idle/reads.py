@@ -35,6 +35,7 @@ from scheduler_view.idle.models import IdleAct, IdleHold, IdleLook, IdleNote
 from scheduler_view.idle.rules import owner_of, stop_command
 from scheduler_view.savings.reads.work import last_labels
 from scheduler_view.savings.rules.idle import MINUTE_MS
+from scheduler_view.waits.models import WaitRecord
 
 Work = tuple[int, int, int]  # cluster, workload, pod if it has no workload
 Key = tuple[Work, int]  # and team
@@ -54,6 +55,8 @@ class IdleRow:
         owner: as a label of its pods says.
         asked_at, asked_by, asked_to: the last message about this idle time.
         ignored_until: the last day on which it is not listed.
+        queued_unit: the number of its page as waiting work: others of its pods wait, so that these
+            may only wait for them. None if none waits.
     """
 
     id: int = column()
@@ -84,6 +87,7 @@ class IdleRow:
     raw: Decimal
     unpriced_ms: int
     key: Key
+    queued_unit: int | None = None
 
     @member()
     def command(self) -> str:
@@ -241,14 +245,40 @@ def _key(note: IdleNote) -> Key:
 
 
 def _noted(rows: Sequence[IdleRow], at: datetime) -> list[IdleRow]:
-    """Rows with who asked about this idle time last, and until when they are ignored."""
+    """Rows with who asked about this idle time last, until when they are ignored, and waits."""
     today, notes = billing_day(at), _notes(row.key for row in rows)
+    queued = _queued_units(rows)
     return [
-        replace(row, **_asked(row, notes[row.key]), **_ignored(notes[row.key], today))
-        if row.key in notes
+        replace(
+            row,
+            queued_unit=queued.get(_unit(row)),
+            **_asked(row, notes[row.key]),
+            **_ignored(notes[row.key], today),
+        )
+        if row.key in notes or _unit(row) in queued
         else row
         for row in rows
     ]
+
+
+def _unit(row: IdleRow) -> tuple[str, str, str, str]:
+    return row.cluster, row.kind or "Pod", row.namespace, row.name
+
+
+def _queued_units(
+    rows: Sequence[IdleRow],
+) -> Mapping[tuple[str, str, str, str], int]:
+    """The pages of holders of which some pods wait."""
+    if not rows:
+        return {}
+    waits = WaitRecord.objects.filter(
+        ended_at=None, name__in={row.name for row in rows}
+    )
+    columns = ("cluster__name", "kind", "namespace", "name", "pk")
+    found = waits.exclude(stage="").values_list(*columns)
+    return {
+        (cluster, kind, place, name): pk for cluster, kind, place, name, pk in found
+    }
 
 
 def _asked(row: IdleRow, notes: Iterable[IdleNote]) -> dict[str, Any]:

@@ -92,7 +92,9 @@ def test_a_lead_requests_what_waiting_work_needs(sign_in: SignIn) -> None:
     clicks = counted(page)
     page.get_by_role("link", name=WORK).first.click()
     expect(page.get_by_text("has waited for")).to_be_visible()
-    page.get_by_role("button", name="Request a quota of 12 GPUs, 4 more").click()
+    page.get_by_role(
+        "button", name="Request a quota of 12 GPUs, 4 more for vision-prod"
+    ).click()
     expect(page.get_by_text("An administrator decides")).to_be_visible()
     assert clicks() == 2
 

@@ -51,9 +51,9 @@ def recommendations(request: HttpRequest) -> HttpResponse:
     everyones = _rows(visitor)
     rows = [row for row in everyones if ref is None or row.row.team == ref.slug]
     states = [chosen] if chosen else list(CURRENT)
+    places = minor_places(visitor.billing.currency)
     every = family_lines(
-        [row for row in everyones if chosen == ALL or row.state in states],
-        minor_places(visitor.billing.currency),
+        [row for row in everyones if chosen == ALL or row.state in states], places
     )
     found = [line for line in every if ref is None or line.one.row.team == ref.slug]
     rest = [line for line in found if not chosen and line.is_folded]
@@ -79,7 +79,7 @@ def recommendations(request: HttpRequest) -> HttpResponse:
         "rest": rest,
         "least": LEAST,
         "currency": visitor.billing.currency,
-        "count": len(rows),
+        "count": 0 if found else len(family_lines(rows, places)),
         "totals": totals(found),
         "apart": sum(1 for line in found if line.high and not line.is_claimed),
         "saved": saved(rows),

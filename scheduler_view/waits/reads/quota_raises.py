@@ -29,20 +29,20 @@ class QuotaRaise:
 
     Attributes:
         edits: one for each quota that is used up.
-        more: how many units each adds.
+        more: how many units each adds, and to which namespace.
         teams: their ids.
         asked: the number of the newest change set that sets as much and is not decided; None
             without one.
     """
 
     edits: tuple[QuotaEdit, ...]
-    more: tuple[int, ...]
+    more: tuple[tuple[int, str], ...]
     teams: frozenset[int]
     asked: int | None = None
 
     @property
     def text(self) -> str:
-        """`a quota of 78 GPUs, 1 more`, and for one tier or another resource its name."""
+        """`a quota of 78 GPUs, 1 more for vision-lab`; with a tier and another resource."""
         both = zip(self.edits, self.more, strict=True)
         return listed([_text(edit, more) for edit, more in both], " and ")
 
@@ -97,7 +97,7 @@ def _raise_of(
         if target is None or int(part["to"]) <= target.split[place]:
             return None  # of somebody else, or as large already and on its way to the cluster
         edits.append(raised_edit(target, place, int(part["to"])))
-        more.append(int(part["to"]) - target.split[place])
+        more.append((int(part["to"]) - target.split[place], place))
         teams.add(target.team_id)
     return QuotaRaise(tuple(edits), tuple(more), frozenset(teams))
 
@@ -141,7 +141,8 @@ def _number(
     return None
 
 
-def _text(edit: QuotaEdit, more: int) -> str:
+def _text(edit: QuotaEdit, added: tuple[int, str]) -> str:
     tier = f" of the tier {edit.tier}" if edit.tier else ""
     amount = f"{edit.gpus:,} {units(edit.resource, edit.gpus)}"
-    return f"a quota of {amount}{tier}, {more:,} more"
+    more, place = added
+    return f"a quota of {amount}{tier}, {more:,} more for {place}"

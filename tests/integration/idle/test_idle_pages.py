@@ -9,16 +9,19 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db.models import Sum
 from pytest_django import Settings
 
 from accounting.access.models.people import Membership, Person
 from accounting.core.interval import HOUR_MS, to_ms
+from accounting.kit.tags.units import short_day
 from accounting.metering.models.pod import Pod, PodHold
 from accounting.notifications.models import Notification
 from scheduler_view.idle.models import IdleHold, IdleLook, IdleNote
 from scheduler_view.idle.tasks import find_idle
+from scheduler_view.waits.models import WaitRecord
 from tests.integration.conftest import NOW, SignIn
 from tests.story import Story
 
@@ -103,7 +106,9 @@ def test_idle_for_longer_lists_fewer(sign_in: SignIn) -> None:
 def test_asking_records_a_message_with_the_figures(sign_in: SignIn) -> None:
     luis, pk = sign_in("luis"), number()
     form = text(luis.get(f"/idle/{pk}/ask"))
-    assert f"{MARA} in vision-prod (cluster north) holds 1 x" in form
+    assert (
+        f"{MARA} in vision-prod (cluster north) holds 1 \N{MULTIPLICATION SIGN}" in form
+    )
     assert "So far this cost €" in form
     given = {"to": "mara", "text": "Is notebook-mara still needed?"}
     page = text(luis.post(f"/idle/{pk}/ask", given, follow=True))
@@ -115,6 +120,31 @@ def test_asking_records_a_message_with_the_figures(sign_in: SignIn) -> None:
     note = IdleNote.objects.get()
     assert (note.act, note.to, note.by.username) == ("asked", "mara", "luis")
     assert "Asked mara" in text(sign_in("ana").get("/idle"))
+
+
+def test_who_waits_for_the_rest_of_its_pods_is_said_to(
+    story: Story, sign_in: SignIn
+) -> None:
+    """It may be idle because of them: nobody is asked to end it without a word."""
+    luis, pk = sign_in("luis"), number()
+    assert "Others of its pods wait" not in text(luis.get("/idle"))
+    kind = IdleHold.objects.get(pk=pk).pod.workload.kind
+    wait = WaitRecord.objects.create(
+        cluster=story.cluster,
+        kind=kind,
+        namespace="vision-prod",
+        name=MARA,
+        stage="pending",
+        cause="no_free_gpu",
+        created_at=NOW,
+    )
+    for page in ("/idle", "/teams/vision"):
+        assert f'href="/queues/{wait.pk}"' in luis.get(page).content.decode()
+        assert "Others of its pods wait" in text(luis.get(page))
+    form = text(luis.get(f"/idle/{pk}/ask"))
+    assert f"Others of its pods wait: {settings.PUBLIC_URL}/queues/{wait.pk}" in form
+    WaitRecord.objects.update(ended_at=NOW)
+    assert "Others of its pods wait" not in text(luis.get("/idle"))
 
 
 def test_a_message_to_a_person_or_an_address_is_sent(
@@ -170,7 +200,7 @@ def test_an_ignored_holder_is_not_listed_until_the_day_is_over(
     until = NOW.date() + timedelta(days=2)
     given = {"until": until.isoformat(), "reason": REASON}
     page = text(luis.post(f"/idle/{pk}/ignore", given, follow=True))
-    assert f"{MARA} is not listed until {until}." in page
+    assert f"{MARA} is not listed until the end of {short_day(until)}." in page
     assert f"Ignored until {until:%-d %b %Y}" in page
     assert MARA not in [row["workload"] for row in listed(luis)]
     with time_machine.travel(NOW + timedelta(days=3), tick=False):

@@ -88,7 +88,7 @@ def test_a_lead_requests_the_larger_quota_in_one_step(
 ) -> None:
     luis = sign_in("luis")
     page = luis.get(f"/queues/{number}")
-    assert "Request a quota of 20 GPUs, 4 more" in text(page)
+    assert "Request a quota of 20 GPUs, 4 more for vision-prod" in text(page)
     answer = luis.post(f"/queues/{number}/quota", {"raise": token(page)})
     made = ChangeSet.objects.get()
     assert answer.headers["Location"] == f"/changes/{made.pk}"
@@ -109,7 +109,7 @@ def test_what_is_requested_is_named_and_not_requested_again(
     made = ChangeSet.objects.get()
     page = luis.get(f"/queues/{number}")
     assert (
-        f"CS-{made.pk} sets a quota of 20 GPUs, 4 more. It is not applied yet."
+        f"CS-{made.pk} sets a quota of 20 GPUs, 4 more for vision-prod. It is not applied yet."
         in text(page)
     )
     assert "Request a quota" not in text(page)
@@ -122,7 +122,7 @@ def test_what_is_requested_is_named_and_not_requested_again(
 def test_an_administrator_drafts_it(number: int, sign_in: SignIn) -> None:
     ana = sign_in("ana")
     page = ana.get(f"/queues/{number}")
-    assert "Draft a quota of 20 GPUs, 4 more" in text(page)
+    assert "Draft a quota of 20 GPUs, 4 more for vision-prod" in text(page)
     answer = ana.post(f"/queues/{number}/quota", {"raise": token(page)})
     assert answer.headers["Location"] == f"/changes/{ChangeSet.objects.get().pk}"
 
@@ -153,7 +153,7 @@ def test_the_only_namespace_of_a_quota_keeps_its_rule(
     QuotaTarget.objects.update(gpus=8, split={"vision-prod": 8}, rule="by_use")
     ana = sign_in("ana")
     page = ana.get(f"/queues/{number}")
-    assert "Draft a quota of 12 GPUs, 4 more" in text(page)
+    assert "Draft a quota of 12 GPUs, 4 more for vision-prod" in text(page)
     ana.post(f"/queues/{number}/quota", {"raise": token(page)})
     (edit,) = ChangeSet.objects.get().edits
     assert (edit["gpus"], edit["weights"]) == (12, {})
