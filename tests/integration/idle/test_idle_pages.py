@@ -128,7 +128,7 @@ def test_who_waits_for_the_rest_of_its_pods_is_said_to(
     """It may be idle because of them: nobody is asked to end it without a word."""
     luis, pk = sign_in("luis"), number()
     assert "Others of its pods wait" not in text(luis.get("/idle"))
-    kind = IdleHold.objects.get(pk=pk).pod.workload.kind
+    kind = IdleHold.objects.values_list("pod__workload__kind", flat=True).get(pk=pk)
     wait = WaitRecord.objects.create(
         cluster=story.cluster,
         kind=kind,
