@@ -5,6 +5,7 @@ from celery import shared_task
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
+from portal.digest.send import tell_everybody
 from portal.weekly.send import send_weekly
 
 log = structlog.get_logger(__name__)
@@ -14,6 +15,12 @@ log = structlog.get_logger(__name__)
 def send_weekly_mails() -> None:
     """Write the weekly mails that are due (beat: every five minutes)."""
     log.info("weekly mails", written=send_weekly(timezone.now()))
+
+
+@shared_task(name="portal.tasks.tell_alerts", soft_time_limit=540, time_limit=600)
+def tell_alerts() -> None:
+    """Write to people of alerts that they were not told of (beat: every minute)."""
+    log.info("alerts told", people=tell_everybody())
 
 
 @shared_task(

@@ -38,6 +38,8 @@ TIMETABLE: dict[str, dict[str, Any]] = {
     "find_idle": _started("scheduler_view.tasks.find_idle", 60.0, expires_s=60),
     # Alerts: after idle holds are found, so that what is idle is told within two minutes.
     "find_alerts": _started("scheduler_view.tasks.find_alerts", 60.0, expires_s=60),
+    # Alerts to the people whom they are about: some minutes after they fire.
+    "tell_alerts": _started("portal.tasks.tell_alerts", 60.0, expires_s=60),
     # Counts of sign-in attempts are small; removing them hourly limits their number.
     "forget_attempts": _started(
         "accounting.tasks.forget_attempts", crontab(minute="47"), expires_s=3600

@@ -20,6 +20,7 @@ _SPACES = {
     "idle": 7115,
     "teams": 7116,
     "alerts": 7117,
+    "digests": 7118,
 }
 
 

@@ -97,7 +97,7 @@ def _idle(row: IdleRow) -> WeeklyRow:
             filter(None, [_gpus(row.gpus_text, row.model), one_line(row.owner)])
         ),
         (
-            (units.duration(row.idle_ms), f"since {_at(to_instant(row.since_ms))}"),
+            (units.duration(row.idle_ms), f"since {told_at(to_instant(row.since_ms))}"),
             (amount, hourly),
         ),
         (one_line(f"Ask {row.owner}"), link_to("idle-ask", row.id)),
@@ -185,7 +185,7 @@ def _waits(row: QueuedUnitRow) -> Iterator[str]:
     if row.units:
         yield _gpus(f"{row.units:,}", row.model)
     if row.since:
-        yield f"since {_at(row.since)}"
+        yield f"since {told_at(row.since)}"
     yield plain(wait_cause(row))
     yield plain(_BELOW.split(wait_start(row))[0])
 
@@ -249,7 +249,7 @@ def _count(number: int | str, what: str) -> str:
     return f"{number} {what}{'' if str(number) == '1' else 's'}"
 
 
-def _at(instant: datetime) -> str:
+def told_at(instant: datetime) -> str:
     """`Sun 22 Nov 21:40`, only the time of today, in the reader's zone."""
     local = timezone.localtime(instant)
     if local.date() == timezone.localdate():

@@ -54,7 +54,7 @@ def _due(now: datetime, *, at_once: bool) -> Iterator[tuple[User, str, DayRange,
     billing, data_to = billing_at(now).zone, None
     for one in led:
         data_to = data_to or freshness().data_to
-        zone = _zone(one.user, billing)
+        zone = zone_of(one.user, billing)
         week = week_due(now, zone, billing, data_to)
         if at_once:
             week = last_week(now, zone)
@@ -65,7 +65,7 @@ def _due(now: datetime, *, at_once: bool) -> Iterator[tuple[User, str, DayRange,
             yield one.user, one.team.slug, week, key
 
 
-def _zone(user: User, billing: ZoneInfo) -> ZoneInfo:
+def zone_of(user: User, billing: ZoneInfo) -> ZoneInfo:
     """The zone that pages use for this person."""
     person = getattr(user, "person", None)
     try:

@@ -1,4 +1,4 @@
-"""Alerts with their state, thresholds that people chose, and what they archived."""
+"""Alerts with their state, thresholds that people chose, what they archived, who was told."""
 
 import pghistory
 from django.conf import settings
@@ -131,3 +131,38 @@ class AlertCheck(models.Model):
 
     def __str__(self) -> str:
         return f"{self.rule}, {self.checked_at}"
+
+
+class AlertDigest(models.Model):
+    """When a person was last told of alerts, by the database's clock."""
+
+    person = models.OneToOneField(
+        settings.AUTH_USER_MODEL,
+        primary_key=True,
+        on_delete=models.CASCADE,
+        related_name="alert_digest",
+    )
+    told_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.person_id}, {self.told_at}"
+
+
+class AlertTold(models.Model):
+    """That a person was told of an alert as it was marked then; marked again, it is told again."""
+
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
+    )
+    alert = models.ForeignKey(Alert, on_delete=models.CASCADE, related_name="told")
+    marked_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["person", "alert"], name="alert_told_unique"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.person_id}, {self.alert_id}, {self.marked_at}"

@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import overload
 
-from django.db.models import Case, Count, F, Q, QuerySet, Value, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Value, When
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 from django.utils.http import urlencode
@@ -16,7 +16,7 @@ from accounting.access.models.teams import Team
 from accounting.access.scope import Scope
 from accounting.core.unmapped import UNMAPPED
 from accounting.kit.rows import Moment, TextOrNull, column, listed, member
-from scheduler_view.alerts.models import Alert, AlertNote
+from scheduler_view.alerts.models import Alert, AlertNote, AlertTold
 from scheduler_view.alerts.reads.watches import WATCHES
 from scheduler_view.alerts.rules.catalogue import RULES, AlertRule
 from scheduler_view.alerts.rules.states import (
@@ -205,6 +205,15 @@ class AlertRows(Sequence[AlertItem]):
             rules,
             _row(dearest, None, self._at) if dearest else None,
         )
+
+
+def untold_alerts(scope: Scope, person: int, since: datetime) -> QuerySet[Alert]:
+    """Alerts of a person that last, were marked after a moment, and that they were not told of."""
+    told = AlertTold.objects.filter(
+        person=person, alert=OuterRef("pk"), marked_at=OuterRef("marked_at")
+    )
+    found = _visible(scope).filter(_stored(LASTING), marked_at__gt=since)
+    return found.exclude(Exists(told))
 
 
 def alert_row(scope: Scope, number: int) -> AlertItem | None:

@@ -35,7 +35,7 @@ def _of_errors(errors: gpus.Errors) -> RuleWatch:
 
 
 WATCHES: Mapping[AlertRule, RuleWatch] = {
-    AlertRule.IDLE: RuleWatch(idle.idle_causes, idle.idle_past, "idle-holders"),
+    AlertRule.IDLE: RuleWatch(idle.idle_causes, idle.idle_past, "idle-ask"),
     AlertRule.BUDGET: RuleWatch(money.budget_causes, money.budget_past, "budget"),
     AlertRule.WAIT: RuleWatch(waits.wait_causes, waits.wait_past, "queue-unit"),
     AlertRule.SPEND: RuleWatch(money.spend_causes, money.spend_past, "anomalies"),

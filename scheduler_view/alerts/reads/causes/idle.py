@@ -43,7 +43,7 @@ def _cause(row: IdleRow, least: int) -> AlertCause:
         amount=row.amount,
         per_hour=row.per_hour,
         currency=row.currency,
-        query={} if team == 0 else {"team": row.team},
+        place=(row.id,),
     )
 
 
