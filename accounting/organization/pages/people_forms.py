@@ -11,13 +11,13 @@ from accounting.kit.forms import AccessibleForm
 from accounting.organization.actions.people import plain_name
 
 ROLES = (
-    ("viewer", "None: sees the teams of the person"),
+    ("viewer", "None: sees their own teams"),
     ("finance", "Finance: sees all teams, closes months"),
     ("admin", "Administrator: sees and changes everything"),
 )
 TEAM_ROLES = (
-    (TeamRole.VIEWER, "Viewer: sees its usage, quotas and money"),
-    (TeamRole.LEAD, "Lead: also its budget, savings and contests"),
+    (TeamRole.VIEWER, "Viewer: usage, quotas, money"),
+    (TeamRole.LEAD, "Lead: also budget, savings"),
 )
 LEAVES = "leave"
 

@@ -54,7 +54,7 @@ def test_a_new_person_chooses_a_password_by_the_link_that_is_shown_once(
     page = ana.get(made.headers["Location"])
     link = page.context["link"]
     assert link in html_of(page)
-    assert "has not chosen a password" in text(page)
+    assert "Has not chosen a password" in text(page)
     assert "Vision lead" in text(page)
     assert ana.get(made.headers["Location"]).context["link"] == "", "shown once"
     hana = Client()
