@@ -51,18 +51,42 @@ class Firing(NamedTuple):
     at: datetime
 
 
-def first_at_once(spans: Iterable[tuple[int, int]], least: int) -> Iterator[int]:
-    """When the first of several at the same time had lasted for so long.
+def fired_within(
+    at: datetime, until: datetime, start: datetime, end: datetime
+) -> datetime | None:
+    """When a cause was first above its threshold in some time; None if it was not.
+
+    What was above it already when the time began counts then: it is open.
+
+    Args:
+        at, until: when it reached the threshold, and when it ended.
+        start, end: of the time.
+    """
+    first = max(at, start)
+    return first if first < end and first <= until else None
+
+
+def first_at_once(
+    spans: Iterable[tuple[int, int]], least: int, start: int, end: int
+) -> Iterator[int]:
+    """When the first of several at the same time had lasted for so long, as `fired_within`.
 
     Args:
         spans: begin and end of each; they may overlap.
         least: how long one must last.
+        start, end: of the time that is looked at.
     """
+    fired: list[
+        tuple[int, int]
+    ] = []  # when the first had lasted so long, and the last ended
     until = -1
-    for start, end in sorted(spans):
-        fired = start + least
-        if fired > end:
+    for since, gone in sorted(spans):
+        if since + least > gone:
             continue
-        if fired > until:
-            yield fired
-        until = max(until, end)
+        if since + least > until:
+            fired.append((since + least, gone))
+        until = max(until, gone)
+        fired[-1] = fired[-1][0], until
+    for at, gone in fired:
+        if start <= gone and max(at, start) < end:
+            yield max(at, start)

@@ -41,7 +41,8 @@ from scheduler_view.alerts.reads.causes.money import (
     waste_past,
 )
 from scheduler_view.alerts.reads.causes.waits import wait_past
-from scheduler_view.alerts.rules.catalogue import LOCKS, AlertRule
+from scheduler_view.alerts.reads.watches import WATCHES
+from scheduler_view.alerts.rules.catalogue import LOCKS, RULES, AlertRule
 from scheduler_view.alerts.tasks import look, look_for_alerts
 from scheduler_view.clusters.models import WAITS, Drift, ObservationRun
 from scheduler_view.idle.models import IdleAct, IdleNote
@@ -614,6 +615,46 @@ def test_errors_of_one_gpu_are_one_cause(fleet: Fleet) -> None:
 
 
 # All rules
+
+
+def test_what_is_open_is_in_the_counts_of_the_past(fleet: Fleet) -> None:
+    """Also what fired before the time that is counted, and work of which a part is bound."""
+    Source.objects.create(cluster=fleet.cluster, name="x", kind="scrape")
+    scraper = Scraper.objects.create(cluster=fleet.cluster, job="ksm")
+    at_ms = to_ms(START)
+    ScrapeSpan.objects.create(
+        scraper=scraper, first_ms=at_ms - 1, last_ms=at_ms, step_ms=30_000
+    )
+    issue(fleet, UNMAPPED, "scratch", severity="warning", at_stake_ms=3_600_000)
+    issue(fleet, "target_down", "exporter-1", at_stake_ms=7_200_000)
+    issue(fleet, "gpu_ecc", UUID)
+    waiting(fleet, "embed", START, bound_at=START - HOUR)
+    Drift.objects.create(
+        cluster=fleet.cluster,
+        kind="ResourceQuota",
+        namespace="lab",
+        name="gpu",
+        state="differs",
+        since=START,
+        changes=[["requests.nvidia.com/gpu", "8", "12"]],
+        basis="x",
+    )
+    start = START + 3 * DAY
+    for rule in ("wait", "namespace", "drift", "late", "issue", "ecc"):
+        usual = RULES[AlertRule(rule)].usual
+        found = [*WATCHES[AlertRule(rule)].past((usual,), start, start + 30 * DAY)]
+        assert [(one.threshold, one.at) for one in found] == [(usual, start)], rule
+
+
+def test_waste_that_was_open_before_is_in_the_counts_of_the_past(fleet: Fleet) -> None:
+    fleet.hold("never", "i" * 12 * 24, "i" * 12 * 24)
+    at_data_of(fleet, START + DAY)
+    compute_due(fleet.cluster)
+    start = START + 3 * DAY
+    [fired] = waste_past((100,), start, start + 30 * DAY)
+    assert fired.at == start
+    [fired] = waste_past((100,), START - 29 * DAY, START + DAY)
+    assert START < fired.at < START + DAY, "on the day whose findings reach it"
 
 
 def test_a_rule_that_fails_leaves_its_alerts_and_says_so(

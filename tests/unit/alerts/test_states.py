@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import pytest
 
-from scheduler_view.alerts.rules.cause import first_at_once
+from scheduler_view.alerts.rules.cause import fired_within, first_at_once
 from scheduler_view.alerts.rules.states import (
     AlertMark,
     AlertStanding,
@@ -128,4 +128,13 @@ def test_a_clock_that_goes_back_leaves_it_new() -> None:
 def test_several_at_the_same_time_fire_once(
     spans: list[tuple[int, int]], least: int, fired: list[int]
 ) -> None:
-    assert list(first_at_once(spans, least)) == fired
+    assert list(first_at_once(spans, least, 0, 100)) == fired
+
+
+def test_what_is_open_when_the_time_begins_fires_then() -> None:
+    assert list(first_at_once([(0, 30)], 4, 20, 100)) == [20]
+    assert list(first_at_once([(0, 30), (0, 20)], 4, 25, 100)) == [25]
+    assert list(first_at_once([(0, 19)], 4, 20, 100)) == []
+    assert list(first_at_once([(90, 120)], 10, 20, 100)) == []
+    assert fired_within(AT, AT + DAY, AT + HOUR, AT + DAY) == AT + HOUR
+    assert fired_within(AT, AT + HOUR, AT + 2 * HOUR, AT + DAY) is None

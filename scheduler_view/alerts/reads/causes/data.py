@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 
+from django.db.models import Max, QuerySet
+
 from accounting.access.scope import EVERYTHING
 from accounting.core.interval import HOUR_MS, to_instant, to_ms
 from accounting.health.reads.issues import UNMAPPED, IssueRow, issue_rows
@@ -17,9 +19,9 @@ from accounting.metering.models.evidence import ScrapeSpan
 from accounting.metering.models.ledger import DataIssue
 from accounting.usage.reads.windows import newest_end_ms
 from scheduler_view.alerts.models import Alert
-from scheduler_view.alerts.reads.causes.gpus import HARDWARE
+from scheduler_view.alerts.reads.causes.gpus import HARDWARE, issues_within
 from scheduler_view.alerts.rules.catalogue import AlertRule, Limits
-from scheduler_view.alerts.rules.cause import AlertCause, Firing
+from scheduler_view.alerts.rules.cause import AlertCause, Firing, fired_within
 from scheduler_view.quotas.reads.drift_inbox import DIFFERENCES
 from scheduler_view.savings.rules.idle import MINUTE_MS
 
@@ -62,10 +64,21 @@ def namespace_past(
     """When namespaces had been without a team for so long."""
     found = DataIssue.objects.filter(code=UNMAPPED).exclude(severity="info")
     spans = found.values_list("first_seen", "resolved_at", "last_seen")
+    lasted = [(since, max(gone or end, last)) for since, gone, last in spans]
+    yield from _lasted(lasted, choices, start, end)
+
+
+def _lasted(
+    spans: Iterable[tuple[datetime, datetime]],
+    choices: Iterable[int],
+    start: datetime,
+    end: datetime,
+) -> Iterator[Firing]:
+    """When each of some had lasted for so many minutes."""
+    spans = tuple(spans)
     for least in choices:
-        for since, resolved, last in spans:
-            at = since + _minutes(least)
-            if start <= at < end and at <= max(resolved or end, last):
+        for since, until in spans:
+            if at := fired_within(since + _minutes(least), until, start, end):
                 yield Firing(least, 0, at)
 
 
@@ -85,22 +98,29 @@ def drift_past(
         (row.since, end) for row in DIFFERENCES.rows(Asker(EVERYTHING, 0, "", end))
     ]
     ended = Alert.objects.filter(rule=AlertRule.DRIFT, resolved_at__isnull=False)
-    spans = [*lasting, *ended.values_list("since", "resolved_at")]
-    for least in choices:
-        for since, until in spans:
-            at = since + _minutes(least)
-            if start <= at < end and until is not None and at <= until:
-                yield Firing(least, 0, at)
+    past = ended.values_list("since", "resolved_at")
+    spans = [*lasting, *((since, until) for since, until in past if until)]
+    yield from _lasted(spans, choices, start, end)
+
+
+def _live() -> QuerySet[Source]:
+    return Source.objects.filter(is_active=True).exclude(kind=SourceKind.OPENMETRICS)
+
+
+def _awaited() -> QuerySet[Cluster]:
+    """Clusters that should send data."""
+    return Cluster.objects.filter(
+        pk__in=_live().values("cluster"), retired_at__isnull=True
+    )
 
 
 def late_causes(limits: Limits, at: datetime) -> Iterator[AlertCause]:
     """Clusters with a live source whose newest window is older than the threshold."""
     least = limits.organization or 0
-    live = Source.objects.filter(is_active=True).exclude(kind=SourceKind.OPENMETRICS)
-    clusters = Cluster.objects.filter(
-        pk__in=live.values("cluster"), retired_at__isnull=True
+    clusters = _awaited()
+    errors = dict(
+        _live().exclude(last_error="").values_list("cluster_id", "last_error")
     )
-    errors = dict(live.exclude(last_error="").values_list("cluster_id", "last_error"))
     for cluster in clusters.order_by("name"):
         end_ms = newest_end_ms(cluster.pk)
         if end_ms is None or to_ms(at) - end_ms < least * MINUTE_MS:
@@ -125,12 +145,18 @@ def late_past(
         "scraper__cluster_id", "first_ms", "last_ms"
     ):
         spans[cluster].append((first, last))
-    for least in choices:
-        for of_cluster in spans.values():
-            for since_ms, until_ms in _gaps(sorted(of_cluster), to_ms(end)):
-                at_ms = since_ms + least * MINUTE_MS
-                if to_ms(start) <= at_ms < to_ms(end) and at_ms <= until_ms:
-                    yield Firing(least, 0, to_instant(at_ms))
+    before = ScrapeSpan.objects.filter(
+        last_ms__lt=to_ms(start), scraper__cluster__in=_awaited()
+    )
+    newest = before.values_list("scraper__cluster_id").annotate(Max("last_ms"))
+    for cluster, last in newest.order_by():
+        spans[cluster].append((last, last))
+    gaps = [
+        (to_instant(since_ms), to_instant(until_ms))
+        for of_cluster in spans.values()
+        for since_ms, until_ms in _gaps(sorted(of_cluster), to_ms(end))
+    ]
+    yield from _lasted(gaps, choices, start, end)
 
 
 def _gaps(spans: Sequence[tuple[int, int]], end_ms: int) -> Iterator[tuple[int, int]]:
@@ -178,7 +204,7 @@ def issue_past(
     choices: Iterable[int], start: datetime, end: datetime
 ) -> Iterator[Firing]:
     """When faults were first found, with what they have at stake by now."""
-    found = DataIssue.objects.filter(first_seen__gte=start, first_seen__lt=end)
+    found = issues_within(start, end)
     found = found.exclude(severity="info").exclude(code__in=_OTHERS)
     grouped: dict[tuple[int | None, str], list[tuple[datetime, int]]] = defaultdict(
         list
@@ -190,4 +216,4 @@ def issue_past(
     for least in choices:
         for same in grouped.values():
             if sum(ms for _, ms in same) >= least * HOUR_MS:
-                yield Firing(least, 0, min(seen for seen, _ in same))
+                yield Firing(least, 0, max(start, min(seen for seen, _ in same)))

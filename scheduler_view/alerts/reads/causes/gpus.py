@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from django.db import connection
+from django.db.models import Q, QuerySet
 
 from accounting.core.interval import HOUR_MS
 from accounting.metering.models.cluster import Gpu
@@ -103,6 +104,12 @@ def hot_past(
             before = gpu, hour
 
 
+def issues_within(start: datetime, end: datetime) -> QuerySet[DataIssue]:
+    """Issues that were open in some time."""
+    is_open = Q(resolved_at__isnull=True) | Q(resolved_at__gte=start)
+    return DataIssue.objects.filter(is_open, first_seen__lt=end)
+
+
 @dataclass(frozen=True, slots=True)
 class Errors:
     """Errors of GPUs that one rule is about: all of some codes, or some XIDs."""
@@ -139,12 +146,10 @@ class Errors:
     ) -> Iterator[Firing]:
         """When errors of each GPU were first seen."""
         seen: dict[str, datetime] = {}
-        issues = DataIssue.objects.filter(
-            code__in=self._codes, first_seen__gte=start, first_seen__lt=end
-        )
+        issues = issues_within(start, end).filter(code__in=self._codes)
         for code, subject, at in issues.values_list("code", "subject", "first_seen"):
             if uuid := self._uuid(code, subject):
-                seen[uuid] = min(at, seen.get(uuid, at))
+                seen[uuid] = max(start, min(at, seen.get(uuid, at)))
         for least in choices:
             yield from (Firing(least, 0, at) for at in seen.values())
 
@@ -283,13 +288,14 @@ def growth_past(
     by_work = _by_work(start - timedelta(hours=max(choices)), end)
     for hours in choices:
         for (team, _), peaks in by_work.items():
-            was = False
+            was = False  # at the begin: what grew before counts there
             for n in range(hours, len(peaks) + 1):
                 now = _grows(peaks[n - hours : n])
                 at = peaks[n - 1][0] + timedelta(hours=1)
-                if now and not was and start <= at < end:
-                    yield Firing(hours, team, at)
-                was = now
+                if start <= at < end:
+                    if now and not was:
+                        yield Firing(hours, team, at)
+                    was = now
 
 
 def is_hot_seen(since: datetime) -> bool:

@@ -66,6 +66,7 @@ def idle_past(
         spans[(*work, team or 0)].add((start_ms, end_ms))
     for least in choices:
         for (*_, team), of_work in spans.items():
-            for fired_ms in first_at_once(of_work, least * MINUTE_MS):
-                if to_ms(start) <= fired_ms < to_ms(end):
-                    yield Firing(least, team, to_instant(fired_ms))
+            for fired_ms in first_at_once(
+                of_work, least * MINUTE_MS, to_ms(start), to_ms(end)
+            ):
+                yield Firing(least, team, to_instant(fired_ms))

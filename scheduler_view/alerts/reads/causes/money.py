@@ -38,6 +38,7 @@ from scheduler_view.savings.rules.finding import WasteRule
 from scheduler_view.savings.rules.wording import NOT_IN_TOTALS, rule_text
 
 WEEK_DAYS = 7
+_MOMENT = timedelta(milliseconds=1)  # what the figures of a day say counts on that day
 LATEST_DAYS = 7  # an unusual day needs a person for as long as no later day is complete
 
 
@@ -107,17 +108,19 @@ def _period(row: BudgetRow) -> str:
 def budget_past(
     choices: Iterable[int], start: datetime, end: datetime
 ) -> Iterator[Firing]:
-    """When forecasts exceeded budgets first, as of the end of each day."""
+    """When forecasts exceeded budgets first, as of the end of each day: then it counts."""
     choices, teams = tuple(choices), _team_numbers()
     time = ledger_time(end)
     over: dict[int, set[tuple[int, date]]] = defaultdict(set)
-    for day in DayRange(billing_day(start), min(billing_day(end), time.today)).each():
+    last = min(billing_day(end), time.today)
+    for day in DayRange(billing_day(start), last + DAY).each():
         for row in budget_rows(EVERYTHING, replace(time, today=day)):
             key = row.id, row.period.first
             for above in choices:
                 if key not in over[above] and _is_over(row, above):
                     over[above].add(key)
-                    yield Firing(above, teams.get(row.team, 0), midnight(day))
+                    at = max(start, midnight(day) - _MOMENT)
+                    yield Firing(above, teams.get(row.team, 0), at)
 
 
 def spend_causes(limits: Limits, at: datetime) -> Iterator[AlertCause]:
@@ -170,14 +173,14 @@ def _spend(row: AnomalyRow, team: int | None) -> AlertCause:
 def spend_past(
     choices: Iterable[int], start: datetime, end: datetime
 ) -> Iterator[Firing]:
-    """Unusual days of the past; days in a row are one cause."""
+    """Unusual days of the past, each at its end; days in a row are one cause."""
     time, teams = ledger_time(end), _team_numbers()
     rows = _above(DayRange(billing_day(start) - DAY, billing_day(end)), time)
     for least in choices:
         loud = {(row.team, row.day) for row in rows if _percent(row) >= least}
         for team, day in sorted(loud):
-            at = midnight(day + DAY)
-            if (team, day - DAY) not in loud and start <= at < end:
+            at = max(start, midnight(day + DAY) - _MOMENT)
+            if (team, day - DAY) not in loud and at < end:
                 yield Firing(least, teams.get(team, 0), at)
 
 
@@ -268,14 +271,14 @@ def _crossings(
     start: datetime,
     end: datetime,
 ) -> Iterator[Firing]:
-    """When the sum of seven days rises to each threshold."""
+    """When the sum of seven days rises to each threshold, at the end of the last of them."""
     days = DayRange(billing_day(start) - DAY, billing_day(end)).each()
     sums = [
         sum(amounts.get(day - n * DAY, Decimal(0)) for n in range(WEEK_DAYS))
         for day in days
     ]
     for least in choices:
-        for before, now, day in zip(sums, sums[1:], days[1:], strict=False):
-            at = midnight(day + DAY)
-            if before < least <= now and at < end + timedelta(days=1):
+        for before, now, day in zip([0, *sums], sums, days, strict=False):
+            at = max(start, midnight(day + DAY) - _MOMENT)
+            if before < least <= now and at < end:
                 yield Firing(least, team, at)

@@ -6,7 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
-from django.db.models import Max, Q
+from django.db.models import BooleanField, ExpressionWrapper, Max, Q
 
 from accounting.core.interval import to_instant, to_ms
 from accounting.kit.tags.units import short_model
@@ -100,20 +100,27 @@ def _teams(
 def wait_past(
     choices: Iterable[int], start: datetime, end: datetime
 ) -> Iterator[Firing]:
-    """When families had waited for so long, from records of waits; whose they are is as of now."""
+    """When families had waited for so long, from records of waits; whose they are is as of now.
+
+    Work of which only some pods are bound still waits for the others.
+    """
     ended = Q(ended_at__isnull=True) | Q(ended_at__gte=start)
-    waits = WaitRecord.objects.filter(ended, waits_since__isnull=False)
+    waits = WaitRecord.objects.filter(ended, waits_since__isnull=False).annotate(
+        still_waits=ExpressionWrapper(WAITING, BooleanField())
+    )
     spans: dict[tuple[int, str, str], list[tuple[int, int]]] = defaultdict(list)
     fields = ("cluster_id", "namespace", "kind", "name", "waits_since")
-    rows = waits.values_list(*fields, "bound_at", "ended_at")
-    for cluster, namespace, kind, name, since, bound, gone in rows:
-        until = min(at for at in (bound, gone, end) if at is not None)
+    rows = waits.values_list(*fields, "bound_at", "ended_at", "still_waits")
+    for cluster, namespace, kind, name, since, bound, gone, still_waits in rows:
+        ends = (None if still_waits else bound, gone, end)
+        until = min(at for at in ends if at is not None)
         key = cluster, namespace, family_of(name, kind)
         spans[key].append((to_ms(since or until), to_ms(until)))
     teams = _teams(spans, end)
     for least in choices:
         for (cluster, namespace, _), of_family in spans.items():
-            for fired_ms in first_at_once(of_family, least * MINUTE_MS):
-                if to_ms(start) <= fired_ms < to_ms(end):
-                    team = teams[cluster].get(namespace, 0)
-                    yield Firing(least, team, to_instant(fired_ms))
+            for fired_ms in first_at_once(
+                of_family, least * MINUTE_MS, to_ms(start), to_ms(end)
+            ):
+                team = teams[cluster].get(namespace, 0)
+                yield Firing(least, team, to_instant(fired_ms))
