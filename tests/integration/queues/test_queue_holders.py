@@ -101,11 +101,12 @@ def number(story: Story, sign_in: SignIn) -> int:
         digest="",
         changed_at=NOW,
         manifest={
+            "metadata": {"name": "large"},
             "spec": {
                 "resourceGroups": [
                     {"coveredResources": ["nvidia.com/gpu"], "flavors": flavors}
                 ]
-            }
+            },
         },
     )
     return record(story, "vision-prod", "train", None)
@@ -178,3 +179,10 @@ def test_a_draft_for_work_with_long_names(number: int, sign_in: SignIn) -> None:
     answer = sign_in("ana").post(f"/queues/{number}/draft", {"field": FIELD})
     assert answer.status_code == 302
     assert ChangeSet.objects.get().reason.startswith("vision-prod/train-train-")
+
+
+@pytest.mark.usefixtures("number")
+def test_lists_name_who_holds_the_quota_of_a_queue(sign_in: SignIn) -> None:
+    for path in ("/quotas/pending", "/teams/vision/quota"):
+        page = text(sign_in("ana").get(path))
+        assert re.search("search-prod/index ?: 16 GPUs", page), path
