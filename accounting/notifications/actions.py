@@ -7,6 +7,7 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser, User
 from django.utils import timezone
 
+from accounting.kit.audit import act
 from accounting.kit.outcomes import RefusalCode, Refused
 from accounting.kit.wakeup import SEND_NOTIFICATIONS, wake_worker
 from accounting.notifications.models import (
@@ -72,17 +73,15 @@ def send_again(number: int, person: AbstractBaseUser) -> None:
     Raises:
         Refused: there is no such message, it waits, or it was sent.
     """
-    del person
-    now = timezone.now()
-    count = Notification.objects.filter(
-        pk=number, state__in=(NotificationState.FAILED, NotificationState.NOT_SENT)
-    ).update(
-        state=NotificationState.WAITING,
-        next_at=now,
-        ended_at=None,
-        attempts=0,
-        error="",
-    )
+    ended = (NotificationState.FAILED, NotificationState.NOT_SENT)
+    with act(person, "Send a message again"):
+        count = Notification.objects.filter(pk=number, state__in=ended).update(
+            state=NotificationState.WAITING,
+            next_at=timezone.now(),
+            ended_at=None,
+            attempts=0,
+            error="",
+        )
     if not count:
         text = "only a message that failed or was not sent can be sent again"
         raise Refused(text, RefusalCode.CONFLICT)

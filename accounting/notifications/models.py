@@ -1,5 +1,7 @@
 """The outbox: messages to people and addresses, from when they were written until they expire."""
 
+import pghistory
+import pgtrigger
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -22,8 +24,22 @@ class NotificationState(models.TextChoices):
     NOT_SENT = "not-sent", "Not sent"  # never tried: `error` says why
 
 
+@pghistory.track(
+    pghistory.UpdateEvent(
+        "again",
+        condition=pgtrigger.Condition(
+            "OLD.state IN ('failed', 'not-sent') AND NEW.state = 'waiting'"
+        ),
+        trigger_name="again",
+    ),
+    fields=["id", "kind", "person", "address", "subject"],
+    model_name="NotificationEvent",
+    obj_field=pghistory.ObjForeignKey(related_name="events"),
+)
 class Notification(models.Model):
     """One message to one recipient. Written by `notifications.actions` and `notifications.tasks`.
+
+    Its history has only that a person had it sent again; the rest is the work of the sender.
 
     Attributes:
         key: of what the message tells. A second message with it is not stored.

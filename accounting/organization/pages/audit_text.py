@@ -35,6 +35,7 @@ _OWN_PAGE = frozenset({"changeset", "changestep"})
 _NAMING = (
     *("name", "username", "account", "model", "glob", "label", "resource"),
     *("number", "title", "period", "department", "amount", "contest_id"),
+    "subject",
 )
 
 

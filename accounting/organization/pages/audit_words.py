@@ -28,6 +28,7 @@ KINDS: Mapping[str, tuple[str, str]] = {  # singular, plural
     "idlenote": ("note on an idle holder", "notes on idle holders"),
     "labelspelling": ("label setting", "label settings"),
     "membership": ("team membership", "team memberships"),
+    "notification": ("message", "messages"),
     "periodrevision": ("booking of a period", "bookings of periods"),
     "person": ("role", "roles"),
     "pricelist": ("price list", "price lists"),
@@ -51,6 +52,7 @@ ACTIONS = {
     "update": "changed",
     "delete": "removed",
     "password": "got a new password",
+    "again": "sent again",
 }
 OUTCOMES = {
     "signed-in": "succeeded",

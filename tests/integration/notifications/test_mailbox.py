@@ -4,6 +4,7 @@ import re
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 
 from accounting.access.models.people import Person
 from accounting.notifications.actions import enqueue
@@ -77,6 +78,11 @@ def test_send_again_sends(sign_in: SignIn, mailbox: Mailbox) -> None:
     assert Notification.objects.get(key="k2").state == NotificationState.SENT
     page = sign_in("ana").get(at("k2")).content.decode()
     assert "Send again" not in page
+    connection.check_constraints()  # as a commit does: the chain is made then
+    audit = " ".join(sign_in("ana").get("/audit").content.decode().split())
+    assert "Message A GPU is hot sent again" in audit
+    [event] = Notification.objects.get(key="k2").events.all()  # type: ignore[attr-defined]  # pghistory's
+    assert event.pgh_context.metadata["actor"] == "ana"
 
 
 def test_a_mail_is_framed_without_scripts(sign_in: SignIn) -> None:
