@@ -98,7 +98,7 @@ def _lines(mail: AlertMail) -> Iterator[str]:
         yield from wrap(row.name, WIDTH)
         figures = [text for cell in row.cells for text in cell if text]
         yield from _indented(row.below)
-        yield from _indented(", ".join(figures))
+        yield from _indented(" ".join(figures))
         if row.link:
             yield f"  {row.link[0]}: {row.link[1]}"
     yield ""

@@ -18,7 +18,12 @@ from accounting.core.unmapped import UNMAPPED
 from accounting.kit.rows import Moment, TextOrNull, column, listed, member
 from scheduler_view.alerts.models import Alert, AlertNote, AlertTold
 from scheduler_view.alerts.reads.watches import WATCHES
-from scheduler_view.alerts.rules.catalogue import RULES, AlertRule
+from scheduler_view.alerts.rules.catalogue import (
+    NOT_SPENT,
+    RULES,
+    AlertRule,
+    RuleWords,
+)
 from scheduler_view.alerts.rules.states import (
     NEW_FOR,
     AlertMark,
@@ -76,7 +81,7 @@ class AlertItem:
     @member("what a person does about it", name="action")
     def does(self) -> str:
         """The text of its button."""
-        return RULES[AlertRule(self.rule)].does
+        return self.words.does
 
     @member("the page where it is done")
     def url(self) -> str:
@@ -95,9 +100,14 @@ class AlertItem:
     query: Mapping[str, str]
 
     @property
+    def words(self) -> RuleWords:
+        """Its rule in words."""
+        return RULES[AlertRule(self.rule)]
+
+    @property
     def label(self) -> str:
         """The name of its rule."""
-        return RULES[AlertRule(self.rule)].label
+        return self.words.label
 
     @property
     def is_new(self) -> bool:
@@ -106,7 +116,9 @@ class AlertItem:
 
     @property
     def lasted_ms(self) -> int:
-        """From its begin to when it was last found."""
+        """From its begin to when it was last found; work waits only as far as it was observed."""
+        if self.rule == AlertRule.WAIT:
+            return int(self.figure)
         return int((self.seen_at - self.since).total_seconds() * 1000)
 
 
@@ -142,7 +154,7 @@ class NewAlerts:
 
     Attributes:
         rules: how many of each rule, most first.
-        dearest: None if none has a price.
+        dearest: of those whose money is spent; None if none is.
     """
 
     count: int
@@ -199,7 +211,7 @@ class AlertRows(Sequence[AlertItem]):
         rules = sorted(
             ((AlertRule(rule), n) for rule, n in counts), key=lambda one: -one[1]
         )
-        dearest = found.filter(amount__gt=0).first()
+        dearest = found.filter(amount__gt=0).exclude(rule__in=NOT_SPENT).first()
         return NewAlerts(
             sum(n for _, n in rules),
             rules,

@@ -51,6 +51,7 @@ class RuleWords:
         unit, choices, usual: of the threshold; without a unit the only choice is 0.
         does: the button of its alerts.
         number: in docs/alerts.md.
+        costs, lasts: what its money is, and what its other figure is, as words below them.
         is_of_teams: its alerts are about teams, and leads may choose a threshold for theirs.
         metric: that it is read from, as the exporter names it; "" if the ledger itself has it.
         is_watched: False if the product does not read that metric.
@@ -63,6 +64,8 @@ class RuleWords:
     usual: int
     does: str
     number: str
+    costs: str = ""
+    lasts: str = "since it was found"
     is_of_teams: bool = False
     metric: str = ""
     is_watched: bool = True
@@ -79,6 +82,8 @@ RULES: Mapping[AlertRule, RuleWords] = {
         120,
         "Ask the owner",
         "R1",
+        costs="so far",
+        lasts="idle",
         is_of_teams=True,
     ),
     AlertRule.BUDGET: RuleWords(
@@ -89,6 +94,7 @@ RULES: Mapping[AlertRule, RuleWords] = {
         0,
         "Open budget",
         "R2",
+        costs="expected over",
         is_of_teams=True,
     ),
     AlertRule.WAIT: RuleWords(
@@ -99,6 +105,7 @@ RULES: Mapping[AlertRule, RuleWords] = {
         240,
         "See why",
         "R3",
+        lasts="waiting",
         is_of_teams=True,
     ),
     AlertRule.SPEND: RuleWords(
@@ -109,6 +116,7 @@ RULES: Mapping[AlertRule, RuleWords] = {
         30,
         "See the day",
         "R4",
+        costs="above what was expected",
         is_of_teams=True,
     ),
     AlertRule.WASTE: RuleWords(
@@ -119,6 +127,7 @@ RULES: Mapping[AlertRule, RuleWords] = {
         100,
         "See the findings",
         "R5",
+        costs="in seven days",
         is_of_teams=True,
     ),
     AlertRule.GROWTH: RuleWords(
@@ -129,6 +138,7 @@ RULES: Mapping[AlertRule, RuleWords] = {
         6,
         "Open workload",
         "R6",
+        lasts="growing",
         is_of_teams=True,
         metric="DCGM_FI_DEV_FB_USED",
     ),
@@ -140,6 +150,8 @@ RULES: Mapping[AlertRule, RuleWords] = {
         _DAY,
         "Map to a team",
         "R7",
+        costs="held without a team",
+        lasts="without a team",
     ),
     AlertRule.DRIFT: RuleWords(
         "Quota differs",
@@ -149,6 +161,7 @@ RULES: Mapping[AlertRule, RuleWords] = {
         60,
         "Compare",
         "R8",
+        lasts="different",
     ),
     AlertRule.LATE: RuleWords(
         "Data late",
@@ -158,6 +171,7 @@ RULES: Mapping[AlertRule, RuleWords] = {
         30,
         "Data health",
         "R9",
+        lasts="without new data",
     ),
     AlertRule.ISSUE: RuleWords(
         "Data issue",
@@ -167,6 +181,7 @@ RULES: Mapping[AlertRule, RuleWords] = {
         1,
         "Data health",
         "R10",
+        costs="at stake",
     ),
     AlertRule.HOT: RuleWords(
         "Hot GPU",
@@ -176,6 +191,7 @@ RULES: Mapping[AlertRule, RuleWords] = {
         85,
         "Open GPU",
         "R11",
+        lasts="peak",
         metric="DCGM_FI_DEV_GPU_TEMP",
     ),
     AlertRule.ECC: RuleWords(
@@ -234,6 +250,9 @@ RULES: Mapping[AlertRule, RuleWords] = {
 
 WATCHED = tuple(rule for rule, words in RULES.items() if words.is_watched)
 """Rules that can fire."""
+
+NOT_SPENT = frozenset({AlertRule.BUDGET, AlertRule.ISSUE})
+"""Rules whose money is expected, or at stake."""
 
 LOCKS = {rule: number for number, rule in enumerate(AlertRule)}
 """The number of each rule's lock."""

@@ -59,6 +59,16 @@ def test_the_sentence_counts_and_names_the_dearest(sign_in: SignIn) -> None:
     assert "Idle GPUs (2)" in page
     dearest = max(Alert.objects.exclude(amount=None), key=lambda one: one.amount or 0)
     assert f"The dearest: {dearest.what}, €" in page
+    assert RULES[AlertRule(dearest.rule)].costs in page
+    other = Alert.objects.filter(rule="idle").exclude(pk=dearest.pk)[:1]
+    budget = Alert.objects.filter(pk__in=[one.pk for one in other])
+    was = budget.get()
+    budget.update(rule="budget", amount=9999, place=[1], per_hour=None)
+    page = text(sign_in("ana").get("/alerts"))
+    assert f"The dearest: {dearest.what}, €" in page, "what is expected is not spent"
+    assert "€9,999.00 expected over" in page
+    was.save()
+    page = text(sign_in("ana").get("/alerts"))
     assert "Ask the owner" in page
     assert "Map to a team" in page
 
@@ -267,13 +277,28 @@ def test_who_may_archive_over_rest(sign_in: SignIn) -> None:
     )
 
 
-def test_figures_without_money_have_their_unit(sign_in: SignIn) -> None:
+@pytest.mark.parametrize(
+    ("rule", "amount", "figure", "shown"),
+    [
+        ("budget", None, 72, "72 GPU-h expected over"),
+        ("budget", 72, 72, "€72.00 expected over"),
+        ("waste", 72, 72, "€72.00 in seven days"),
+        ("spend", 72, 72, "€72.00 above what was expected"),
+        ("issue", 72, 72, "€72.00 at stake"),
+        ("hot", None, 72, "72 °C peak"),
+        ("wait", None, 8_340_000, "2 h 19 min waiting"),
+        ("drift", None, 72, "different"),
+    ],
+)
+def test_each_figure_says_what_it_is(
+    sign_in: SignIn, rule: str, amount: int | None, figure: int, shown: str
+) -> None:
     alert = Alert.objects.get(pk=number())
-    for rule, shown in (("budget", "72 GPU-h expected over"), ("hot", "72 °C")):
-        alert.pk, alert.key, alert.rule = None, rule, rule
-        alert.amount, alert.figure, alert.place = None, Decimal(72), [1]
-        alert.save()
-        assert shown in text(sign_in("ana").get(f"/alerts?rule={rule}"))
+    alert.pk, alert.key, alert.rule = None, rule, rule
+    alert.amount, alert.figure, alert.place = amount, Decimal(figure), [1]
+    alert.per_hour = None
+    alert.save()
+    assert shown in text(sign_in("ana").get(f"/alerts?rule={rule}"))
 
 
 def test_hostile_names_are_text(sign_in: SignIn) -> None:

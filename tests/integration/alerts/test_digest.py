@@ -88,7 +88,7 @@ def test_an_alert_is_told_after_three_minutes_with_its_figures(fleet: Fleet) -> 
     for line in (
         "1 alert needs you.",
         what,
-        "  $10.00, $5.00 an hour",
+        "  $10.00 so far, $5.00 an hour",
         f"  Ask the owner: {link}",
         "Open alerts: https://gpu.example.org/alerts",
         "You get this at most once an hour, because you lead a team.",
