@@ -94,7 +94,7 @@ def _write(
     at: datetime,
 ) -> bool:
     # what a look has stored since `marks` was read is told the next time
-    rows = [row for row in AlertRows(found, at)[:SHOWN] if row.id in marks]
+    rows = [row for row in AlertRows(found, scope, at)[:SHOWN] if row.id in marks]
     if not rows:
         return False
     zone = zone_of(user, billing_at(at).zone)

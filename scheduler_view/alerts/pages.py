@@ -30,7 +30,7 @@ from scheduler_view.alerts.reads.alerts import (
 )
 from scheduler_view.alerts.reads.rules import PAST, ChoiceRow, RuleRow, rule_rows
 from scheduler_view.alerts.resource import ALERTS, ARCHIVE, RESTORE
-from scheduler_view.alerts.rules.catalogue import RULES, AlertRule
+from scheduler_view.alerts.rules.catalogue import RULES, WATCHED, AlertRule
 from scheduler_view.alerts.rules.states import AlertState, Resolution
 
 BADGES = {
@@ -92,7 +92,11 @@ def _list(
         "teams": {ref.slug: ref.name for ref in teams},
         "rule": rule,
         "rule_label": RULES[AlertRule(rule)].label if rule else "",
-        "rules": {one.value: words.label for one, words in RULES.items()},
+        "rules": {
+            one.value: RULES[one].label
+            for one in WATCHED
+            if visitor.scope.sees_all or RULES[one].is_of_teams
+        },
     }
     return render(request, "alerts/alerts.html", context)
 
@@ -140,11 +144,11 @@ def rule_list(request: HttpRequest) -> HttpResponse:
     if team is None and not scope.sees_all:
         team = teams[0]  # leads choose thresholds of their teams
     rows = rule_rows(scope, visitor.now, team.id if team else None)
-    watched = [row for row in rows if row.words.is_watched]
+    watched = [row for row in rows if row.is_watched]
     fired = [row.times for row in watched if row.times is not None]
     context = {
         "watched": [_rule_line(row, scope, team) for row in watched],
-        "others": [row for row in rows if not row.words.is_watched],
+        "others": [row for row in rows if not row.is_watched],
         "times": sum(fired) if fired else None,
         "loudest": max(
             (row for row in watched if row.times), key=_loudness, default=None

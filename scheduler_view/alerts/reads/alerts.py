@@ -58,6 +58,7 @@ class AlertItem:
         amount: what it has cost, or is at stake; None without a price.
         times: how often it has fired; 1 for the first time.
         archived_by, archived_reason: of the one who archived it; "" if nobody did.
+        may_act: the reader may use the page to which its button leads.
     """
 
     id: int = column()
@@ -81,12 +82,17 @@ class AlertItem:
     @member("what a person does about it", name="action")
     def does(self) -> str:
         """The text of its button."""
-        return self.words.does
+        return (
+            self.words.does if self.may_act else WATCHES[AlertRule(self.rule)].reads[0]
+        )
 
     @member("the page where it is done")
     def url(self) -> str:
         """Its address without the host; that of the alerts if there is none by now."""
-        route = WATCHES[AlertRule(self.rule)].route
+        watch = WATCHES[AlertRule(self.rule)]
+        if not self.may_act:
+            return reverse(watch.reads[1])
+        route = watch.route
         try:
             path = reverse(route, args=[*self.place])
         except NoReverseMatch:  # a name that no address can contain
@@ -98,6 +104,7 @@ class AlertItem:
     figure: Decimal
     place: Sequence[str | int]
     query: Mapping[str, str]
+    may_act: bool
 
     @property
     def words(self) -> RuleWords:
@@ -145,7 +152,7 @@ def alert_rows(
         found = found.filter(rule=rule)
     if AlertState.RESOLVED in states:
         found = found.filter(Q(resolved_at=None) | Q(resolved_at__gte=at - KEPT))
-    return AlertRows(found, at)
+    return AlertRows(found, scope, at)
 
 
 @dataclass(frozen=True)
@@ -163,10 +170,14 @@ class NewAlerts:
 
 
 class AlertRows(Sequence[AlertItem]):
-    """Alerts in their order, of which the database reads what is asked for: a page of them."""
+    """Alerts in their order, of which the database reads what is asked for: a page of them.
 
-    def __init__(self, alerts: QuerySet[Alert], at: datetime) -> None:
-        self._at = at
+    Args:
+        scope: of the reader, to whose pages the buttons lead.
+    """
+
+    def __init__(self, alerts: QuerySet[Alert], scope: Scope, at: datetime) -> None:
+        self._scope, self._at = scope, at
         self._is_new = Q(
             resolved_at=None, archived_figure=None, marked_at__gt=at - NEW_FOR
         )
@@ -198,7 +209,9 @@ class AlertRows(Sequence[AlertItem]):
             return self[place : place + 1][0]
         found = [*self._alerts[place]]
         notes = _notes(found)
-        return [_row(alert, notes.get(alert.pk), self._at) for alert in found]
+        return [
+            _row(alert, notes.get(alert.pk), self._scope, self._at) for alert in found
+        ]
 
     def __iter__(self) -> Iterator[AlertItem]:
         """All of them."""
@@ -215,7 +228,7 @@ class AlertRows(Sequence[AlertItem]):
         return NewAlerts(
             sum(n for _, n in rules),
             rules,
-            _row(dearest, None, self._at) if dearest else None,
+            _row(dearest, None, self._scope, self._at) if dearest else None,
         )
 
 
@@ -234,7 +247,7 @@ def alert_row(scope: Scope, number: int) -> AlertItem | None:
     if alert is None:
         return None
     note = AlertNote.objects.filter(alert=alert).select_related("by").first()
-    return _row(alert, note, timezone.now())
+    return _row(alert, note, scope, timezone.now())
 
 
 def _visible(scope: Scope) -> QuerySet[Alert]:
@@ -268,7 +281,7 @@ def _notes(alerts: Iterable[Alert]) -> Mapping[int, AlertNote]:
     return {note.alert_id: note for note in notes.order_by("id")}
 
 
-def _row(alert: Alert, note: AlertNote | None, at: datetime) -> AlertItem:
+def _row(alert: Alert, note: AlertNote | None, scope: Scope, at: datetime) -> AlertItem:
     standing = AlertStanding(
         AlertMark(alert.mark),
         alert.marked_at,
@@ -302,4 +315,5 @@ def _row(alert: Alert, note: AlertNote | None, at: datetime) -> AlertItem:
         figure=alert.figure,
         place=alert.place,
         query=alert.query,
+        may_act=WATCHES[AlertRule(alert.rule)].right.allows(scope),
     )

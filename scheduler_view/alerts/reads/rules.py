@@ -46,6 +46,7 @@ class RuleRow:
         is_own: a team's own threshold, not that of the organization.
         choices: its thresholds.
         days: the last thirty, oldest first, with the threshold in force; empty if not known.
+        is_watched: its metric is read, and is scraped as far as that is known.
         not_watched: why it cannot fire, or may not be able to; "" if it can.
         checked_at, error: when it was last looked at, and what went wrong then.
     """
@@ -56,6 +57,7 @@ class RuleRow:
     is_own: bool
     choices: Sequence[ChoiceRow]
     days: Sequence[PastDay]
+    is_watched: bool
     not_watched: str
     checked_at: datetime | None
     error: str
@@ -136,6 +138,7 @@ def _row(
         team is not None and team in limits.teams,
         choices,
         _days(check, counts, value),
+        words.is_watched and (check is None or check.is_seen is not False),
         _not_watched(words, check),
         check.checked_at if check else None,
         check.error if check else "",

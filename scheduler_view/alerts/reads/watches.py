@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from accounting.access.rights import ADMINISTRATION, ALERTS, Right
 from scheduler_view.alerts.reads.causes import data, gpus, idle, money, waits
 from scheduler_view.alerts.rules.catalogue import AlertRule, Limits
 from scheduler_view.alerts.rules.cause import AlertCause, Firing
@@ -20,6 +21,8 @@ class RuleWatch:
         find: causes above their thresholds at a moment.
         past: when it would have fired with each of some thresholds, from one moment to another.
         route: of the page to which its button leads.
+        right: to use that page.
+        reads: text and page of the button of who has not that right.
         is_seen: whether its metric was in the data since a moment, None if that is not known;
             None if it needs no metric.
     """
@@ -28,6 +31,8 @@ class RuleWatch:
     past: Past
     route: str
     is_seen: Callable[[datetime], bool | None] | None = None
+    right: Right = ALERTS
+    reads: tuple[str, str] = ("See the alerts", "alerts")
 
 
 def _of_errors(errors: gpus.Errors) -> RuleWatch:
@@ -44,7 +49,11 @@ WATCHES: Mapping[AlertRule, RuleWatch] = {
         gpus.growth_causes, gpus.growth_past, "team-family", gpus.is_memory_seen
     ),
     AlertRule.NAMESPACE: RuleWatch(
-        data.namespace_causes, data.namespace_past, "binding-add"
+        data.namespace_causes,
+        data.namespace_past,
+        "binding-add",
+        right=ADMINISTRATION,
+        reads=("See namespaces", "attribution"),
     ),
     AlertRule.DRIFT: RuleWatch(data.drift_causes, data.drift_past, "quotas"),
     AlertRule.LATE: RuleWatch(data.late_causes, data.late_past, "data-health"),

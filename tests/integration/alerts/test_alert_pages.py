@@ -128,6 +128,7 @@ def test_an_archived_alert_leaves_the_list_and_the_count(sign_in: SignIn) -> Non
     luis, pk = sign_in("luis"), number()
     form = text(luis.get(f"/alerts/{pk}/archive"))
     assert f"{MARA} holds 1 A100 80 GB and is idle" in form
+    assert "hides the alert from everybody who sees it, administrators and" in form
     page = text(luis.post(f"/alerts/{pk}/archive", {"reason": REASON}, follow=True))
     assert "is archived until it grows by half." in page
     assert MARA not in page.partition("Open")[2].partition("grows by half.")[2]
@@ -175,6 +176,10 @@ def test_filters_of_rule_and_team(sign_in: SignIn) -> None:
     assert "None with this filter" in text(ana.get("/alerts?rule=late"))
     assert MARA not in text(ana.get("/alerts?team=search"))
     assert ana.get("/alerts?rule=nothing").status_code == 400
+    for name, offered in (("ana", 14), ("luis", 6)):
+        page = sign_in(name).get("/alerts").content.decode()
+        choices = page.partition('id="by-rule"')[2].partition("</select>")[0]
+        assert choices.count("<option") == 1 + offered, name
 
 
 def test_the_button_leads_to_the_act(sign_in: SignIn) -> None:
@@ -188,6 +193,18 @@ def test_the_button_leads_to_the_act(sign_in: SignIn) -> None:
     ]
     assert scratch["url"] == "/attribution/new?namespace=scratch"
     assert scratch["action"] == "Map to a team"
+
+
+@pytest.mark.parametrize("name", ["ana", "fin", "luis"])
+def test_every_button_leads_to_a_page_of_its_reader(sign_in: SignIn, name: str) -> None:
+    client = sign_in(name)
+    rows = client.get("/api/v1/alerts").json()["rows"]
+    assert rows
+    for row in rows:
+        assert client.get(row["url"]).status_code == 200, row
+    page = text(client.get("/alerts"))
+    assert ("Map to a team" in page) == (name == "ana")
+    assert ("See namespaces" in page) == (name == "fin")
 
 
 def test_every_alert_of_a_gpu_leads_to_its_page(sign_in: SignIn) -> None:
@@ -208,7 +225,10 @@ def test_rules_say_what_would_have_fired_and_what_is_not_watched(
         assert words.label in page
     assert "alerts would have fired" in page
     assert "Not watched: DCGM_FI_DEV_FB_FREE is not read." in page
-    assert "Not watched: DCGM_FI_DEV_GPU_TEMP is not scraped." in page
+    main, _, others = page.partition("These rules cannot fire")
+    assert "Not watched: DCGM_FI_DEV_GPU_TEMP is not scraped." in others
+    assert "Hot GPU" not in main
+    assert "A GPU reaches 85 °C" in others
     unknown = "Fires only if DCGM_FI_DEV_ECC_DBE_VOL_TOTAL is scraped."
     assert unknown in page
     DataIssue.objects.create(
@@ -227,6 +247,7 @@ def test_rules_say_what_would_have_fired_and_what_is_not_watched(
     times = sum(sum(days.values()) for days in check.past["120"].values())
     assert times > 1
     assert f"2 h: {times} times in 30 days" in form
+    assert "Thresholds of Idle GPUs" in form
 
 
 def test_an_administrator_chooses_another_threshold(sign_in: SignIn) -> None:
