@@ -119,10 +119,11 @@ def decisions(story: Story, now: datetime = NOW) -> str:
     return CHANGE.format(number)
 
 
-def settled_month() -> PeriodRevision:
-    """October, booked and open."""
+def settled_month(period: str = "2026-10", revision: int = 1) -> PeriodRevision:
+    """A month that is booked and open; it ended with October, whatever its name is."""
     return PeriodRevision.objects.create(
-        period="2026-10",
+        period=period,
+        revision=revision,
         starts_at=datetime(2026, 9, 30, 22, tzinfo=UTC),
         ends_at=datetime(2026, 10, 31, 23, tzinfo=UTC),
         timezone="Europe/Berlin",

@@ -21,6 +21,9 @@ _SPACES = {
     "teams": 7116,
     "alerts": 7117,
     "digests": 7118,
+    "quota-raises": 7120,
+    "idle-notes": 7121,
+    "recommendations": 7122,
 }
 
 

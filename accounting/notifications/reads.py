@@ -1,8 +1,11 @@
 """Who wants which messages, and who may read them."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db.models import Count, Q, QuerySet
 
 from accounting.access.scope import person_of
@@ -20,7 +23,14 @@ def recipient_of(to: str) -> User | str | None:
     if not to:
         return None
     known = User.objects.filter(Q(username=to) | Q(email__iexact=to)).first()
-    return known or (to if "@" in to else None)
+    return known or (to if _is_address(to) else None)
+
+
+def _is_address(text: str) -> bool:
+    with suppress(ValidationError):
+        validate_email(text)
+        return True
+    return False
 
 
 def readable_messages(

@@ -3,12 +3,14 @@
 from datetime import date, timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
 from django.utils import timezone
 
 from accounting.access.reads.billing_settings import billing_day
 from accounting.access.scope import scope_of
 from accounting.kit.audit import act
 from accounting.kit.inputs import body, reason, value
+from accounting.kit.locks import lock
 from accounting.kit.outcomes import Done, RefusalCode, Refused
 from accounting.kit.tags.units import short_day
 from accounting.notifications.actions import enqueue
@@ -57,20 +59,22 @@ def ask_owner(number: int, given: AskOwner, person: AbstractBaseUser) -> Done:
     Raises:
         Refused: there is no such holder, or somebody asked about it within a day.
     """
-    row = _found(number, person)
-    if row.asked_at and timezone.now() - row.asked_at < AGAIN:
-        text = f"{row.asked_by} asked about {row.name} less than a day ago"
-        raise Refused(text, RefusalCode.CONFLICT)
     to = given.to.strip()
     recipient, is_told = recipient_of(to), False
-    with act(person, f"Asked about {row.name}"):
-        note = _store(row, IdleAct.ASKED, given.text, person, to=to)
-        if recipient is not None:
-            subject = f"{row.name} is idle"
-            key = f"idle:{note.pk}"
-            is_told = enqueue(
-                recipient, NotificationKind.IDLE, subject, given.text, key=key
-            )
+    with transaction.atomic():
+        lock("idle-notes", number)  # the same form, sent twice, is one message
+        row = _found(number, person)
+        if row.asked_at and timezone.now() - row.asked_at < AGAIN:
+            text = f"{row.asked_by} asked about {row.name} less than a day ago"
+            raise Refused(text, RefusalCode.CONFLICT)
+        with act(person, f"Asked about {row.name}"):
+            note = _store(row, IdleAct.ASKED, given.text, person, to=to)
+            if recipient is not None:
+                subject = f"{row.name} is idle"
+                key = f"idle:{note.pk}"
+                is_told = enqueue(
+                    recipient, NotificationKind.IDLE, subject, given.text, key=key
+                )
     if is_told:
         return Done(row.id, text=f"Your message to {to} is on its way.")
     return Done(row.id, text=f"Your message about {row.name} is recorded.")

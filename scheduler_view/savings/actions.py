@@ -9,6 +9,7 @@ from django.db import transaction
 
 from accounting.access.scope import Scope
 from accounting.kit.audit import act
+from accounting.kit.locks import lock
 from accounting.kit.outcomes import Refused
 from accounting.metering.models.cluster import Cluster
 from accounting.notifications.actions import enqueue
@@ -48,14 +49,7 @@ def decide(
     needs = state == RecommendationState.DISMISSED
     if len(text) > LONGEST or (needs and len(text) < SHORTEST):
         raise Refused(f"enter a reason of {SHORTEST} to {LONGEST} characters")
-    cluster, rule, team, workload, node = row.subject
-    known: dict[str, Any] = {
-        "cluster_id": cluster,
-        "rule": rule,
-        "team_id": team or None,
-        "workload_id": workload or None,
-        "node_id": node or None,
-    }
+    known = _known(row)
     with act(actor, text or f"Recommendation {state}"):
         if state == RecommendationState.OPEN:
             RecommendationDecision.objects.filter(**known).delete()
@@ -93,9 +87,12 @@ def ask_owner(
     Returns whether the message is in the outbox: not if `to` is neither, or wants no messages.
 
     Raises:
-        Refused: the note would be too long.
+        Refused: one is decided already, or the note would be too long.
     """
     with transaction.atomic():
+        for row in rows:
+            lock("recommendations", row.subject[3])
+        _refuse_decided(rows)
         for row in rows:
             decide(
                 row,
@@ -107,8 +104,28 @@ def ask_owner(
         recipient = recipient_of(to)
         if recipient is None:
             return False
-        key = f"recommendation:{rows[0].token}:{at:%Y-%m-%dT%H:%M}"
+        key = f"recommendation:{rows[0].token}:{at.isoformat()}"
         return enqueue(recipient, NotificationKind.IDLE, subject, text, key=key)
+
+
+def _refuse_decided(rows: Sequence[RecommendationRow]) -> None:
+    """A form that was open for long, or sent twice, replaces no decision."""
+    for row in rows:
+        known = RecommendationDecision.objects.filter(**_known(row))
+        if one := known.select_related("owner").first():
+            by = one.owner.get_username() if one.owner else "somebody"
+            raise Refused(f"{by} has decided about this: it is {one.state}")
+
+
+def _known(row: RecommendationRow) -> dict[str, Any]:
+    cluster, rule, team, workload, node = row.subject
+    return {
+        "cluster_id": cluster,
+        "rule": rule,
+        "team_id": team or None,
+        "workload_id": workload or None,
+        "node_id": node or None,
+    }
 
 
 def draft_smaller_quota(

@@ -5,7 +5,9 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.base_user import AbstractBaseUser
+from django.db import transaction
 
+from accounting.kit.locks import lock
 from accounting.metering.models.cluster import Cluster
 from scheduler_view.changes.actions.change_sets import (
     LONGEST_REASON,
@@ -15,7 +17,7 @@ from scheduler_view.changes.actions.change_sets import (
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.changes.rules.edit import Draft, QueueEdit
 from scheduler_view.quotas.models import QueueTarget
-from scheduler_view.waits.reads.quota_raises import QuotaRaise
+from scheduler_view.waits.reads.quota_raises import QuotaRaise, asked_already
 
 
 def draft_queue_value(
@@ -65,8 +67,11 @@ def draft_quota_raise(
         ChangeRefused: a change set that is not decided sets as much.
         EditsRefused, LostUpdate: see `change_sets.create`.
     """
-    if raised.asked is not None:
-        raise ChangeRefused(f"CS-{raised.asked} already sets {raised.text}")
     reason = f"{work} waits for it"[:LONGEST_REASON]
     draft = Draft(raised.edits, reason)
-    return create(cluster=cluster, draft=draft, actor=actor, at=at)
+    with transaction.atomic():
+        lock("quota-raises", cluster.pk)  # the same form, sent twice, is one request
+        asked = asked_already(cluster, raised)
+        if asked is not None:
+            raise ChangeRefused(f"CS-{asked} already sets {raised.text}")
+        return create(cluster=cluster, draft=draft, actor=actor, at=at)

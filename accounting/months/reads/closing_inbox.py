@@ -2,6 +2,9 @@
 
 from datetime import datetime, timedelta
 
+from django.db import connection
+from django.db.models import Max
+
 from accounting.access.scope import Scope
 from accounting.kit.inbox import Asker, DoneRow, InboxRow, Kind
 from accounting.months.models.period import PeriodRevision
@@ -9,25 +12,43 @@ from accounting.months.rules.close_checks import SETTLED_HOURS
 
 CLOSE = "close"
 SETTLING = timedelta(hours=SETTLED_HOURS)
+# As `months.tasks.periods.next_to_close`: the month after the last closed one, the first one that
+# was closed if all were opened again, and before the first close the first booked one.
+_NEXT = (
+    "SELECT coalesce(to_char(to_date(max(period) FILTER (WHERE closed_at IS NOT NULL"
+    " AND reopened_at IS NULL), 'YYYY-MM') + interval '1 month', 'YYYY-MM'),"
+    " min(period) FILTER (WHERE closed_at IS NOT NULL), min(period))"
+    " FROM accounting_periodrevision"
+)
+_WAITS = (
+    "FROM accounting_periodrevision WHERE closed_at IS NULL AND reopened_at IS NULL"
+    f" AND ends_at <= %(settled_at)s AND period = ({_NEXT})"
+)
 
 
 def _waiting(asker: Asker) -> list[InboxRow]:
-    """The first of the open months; those after it wait for its close."""
-    is_open = PeriodRevision.objects.filter(closed_at=None, reopened_at=None)
-    first = is_open.order_by("period").first()
-    if first is None or first.ends_at + SETTLING > asker.at:
+    """The next month to close, from its settling on, or since it was opened again."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT id {_WAITS}", {"settled_at": asker.at - SETTLING})
+        found = cursor.fetchone()
+    if found is None:
         return []
+    month = PeriodRevision.objects.get(pk=found[0])
+    opened = PeriodRevision.objects.filter(period=month.period).aggregate(
+        at=Max("reopened_at")
+    )["at"]
+    settled = month.ends_at + SETTLING
     return [
         InboxRow(
             kind=CLOSE,
-            what=_close(first),
+            what=_close(month),
             about="It is over and has settled; its page shows what blocks the close.",
-            amount=first.payable,
-            currency=first.currency,
-            since=first.ends_at + SETTLING,
+            amount=month.payable,
+            currency=month.currency,
+            since=max(settled, opened or settled),
             does="Review",
             route="month",
-            args=(first.period,),
+            args=(month.period,),
         )
     ]
 
@@ -61,10 +82,7 @@ CLOSES = Kind(
     "Month to close",
     "months",
     lambda scope: scope.is_finance,
-    """SELECT count(*) FROM (
-           SELECT ends_at FROM accounting_periodrevision
-           WHERE closed_at IS NULL AND reopened_at IS NULL ORDER BY period LIMIT 1
-       ) first WHERE %(finance)s AND ends_at <= %(settled_at)s""",
+    f"SELECT count(*) {_WAITS} AND %(finance)s",
     _waiting,
     _done,
     lambda asker: {"settled_at": asker.at - SETTLING},

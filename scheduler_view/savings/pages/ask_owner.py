@@ -120,11 +120,14 @@ def message(line: FamilyLine) -> str:
 
 
 def _told(to: str, subject: str, text: str, *, is_stored: bool) -> SafeString:
-    if is_stored:
+    if is_stored and settings.EMAIL_HOST:
         return format_html("Your message to {} is on its way.", to)
+    if is_stored:
+        found = "No mail server is set, so that nothing was mailed to {0}."
+    else:
+        found = "{0} has no account that takes messages, so that nothing was sent."
     return format_html(
-        "The row says that you asked {0}. {0} has no account that takes messages, so GPU Ledger"
-        ' has sent nothing: <a href="{1}">send it with your mail program</a>.',
+        found + ' You can <a href="{1}">send it with your mail program</a>.',
         to,
         mail_link(subject, text, to),
     )

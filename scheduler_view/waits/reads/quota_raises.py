@@ -123,6 +123,11 @@ def raised_edit(target: QuotaTarget, place: str, share: int) -> QuotaEdit:
     )
 
 
+def asked_already(cluster: Cluster, raised: QuotaRaise) -> int | None:
+    """The newest change set that is not decided and sets as much; None without one."""
+    return _number(raised, _undecided(cluster))
+
+
 def _undecided(cluster: Cluster) -> list[tuple[int, list[QuotaEdit]]]:
     rows = ChangeSet.objects.filter(cluster=cluster, state__in=UNDECIDED)
     return [
@@ -132,13 +137,26 @@ def _undecided(cluster: Cluster) -> list[tuple[int, list[QuotaEdit]]]:
 
 
 def _number(
-    raise_: QuotaRaise, asked: Iterable[tuple[int, Sequence[QuotaEdit]]]
+    raised: QuotaRaise, asked: Iterable[tuple[int, Sequence[QuotaEdit]]]
 ) -> int | None:
+    """The newest change set that gives each namespace as much."""
+    needs = list(zip(raised.edits, raised.more, strict=True))
     for number, edits in asked:
-        given = {one.key: one.gpus for one in edits}
-        if all((given.get(one.key) or 0) >= (one.gpus or 0) for one in raise_.edits):
+        given = {one.key: one for one in edits}
+        if all(_gives(given.get(one.key), one, place) for one, (_, place) in needs):
             return number
     return None
+
+
+def _gives(given: QuotaEdit | None, wanted: QuotaEdit, place: str) -> bool:
+    """Whether an edit gives a namespace as much as another; by a rule it is not known before."""
+    if given is None or given.gpus is None or wanted.gpus is None:
+        return False
+    if not wanted.weights:
+        return given.gpus >= wanted.gpus
+    weights = sum(given.weights.values())
+    share = given.gpus * given.weights.get(place, 0) // weights if weights else 0
+    return share >= wanted.weights[place]
 
 
 def _text(edit: QuotaEdit, added: tuple[int, str]) -> str:

@@ -200,12 +200,19 @@ def test_a_month_waits_for_its_close_from_72_hours_after_its_end(
         at = first.ends_at + hours * HOUR
         assert [row.what for row in inbox_rows(asker("fin", at))] == expected
         assert inbox_rows(asker("luis", at)) == []
-    later = PeriodRevision(pk=None, period="2026-11")
-    for name in ("starts_at", "timezone", "currency", "minor_places", "method"):
-        setattr(later, name, getattr(first, name))
-    later.ends_at = later.booked_at = first.ends_at + 24 * HOUR
-    later.save()
+    later = settled_month("2026-11")
     assert whats("fin") == [CLOSE], "November waits for the close of October"
+    later.closed_at, later.closed_by = NOW, user("ana")
+    later.save()
+    assert whats("fin") == [], "the first close skipped October for good"
+    settled_month("2026-12")
+    assert whats("fin") == ["Close December 2026"]
+    later.reopened_at, later.reopen_reason = NOW + HOUR, REASON
+    later.reopened_by, later.reopen_confirmed_by = user("fin"), user("ana")
+    later.save()
+    settled_month("2026-11", revision=2)
+    [row] = inbox_rows(asker("fin", NOW + 2 * HOUR))
+    assert (row.what, row.since) == ("Close November 2026", NOW + HOUR)
 
 
 def test_the_author_of_a_change_is_not_asked_to_approve_it(story: Story) -> None:

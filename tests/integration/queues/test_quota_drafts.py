@@ -4,10 +4,14 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.utils import timezone
 
+from scheduler_view.changes.actions.change_sets import create
 from scheduler_view.changes.models import ChangeSet
+from scheduler_view.changes.rules.edit import Draft, QuotaEdit
 from scheduler_view.quotas.models import QuotaTarget
+from scheduler_view.quotas.rules.split import SplitRule
 from scheduler_view.waits.models import UnitWait, WaitRecord
 from tests.integration.conftest import SignIn
 from tests.page_html import html_of
@@ -157,3 +161,18 @@ def test_the_only_namespace_of_a_quota_keeps_its_rule(
     ana.post(f"/queues/{number}/quota", {"raise": token(page)})
     (edit,) = ChangeSet.objects.get().edits
     assert (edit["gpus"], edit["weights"]) == (12, {})
+
+
+def test_a_change_for_another_namespace_is_not_the_one_that_is_needed(
+    number: int, story: Story, sign_in: SignIn
+) -> None:
+    weights = {"vision-prod": 8, "vision-lab": 12}
+    edit = QuotaEdit("vision", GPU, 20, rule=SplitRule.WEIGHTS, weights=weights)
+    ana = get_user_model().objects.get(username="ana")
+    draft = Draft([edit], "For the lab alone.")
+    create(cluster=story.cluster, draft=draft, actor=ana, at=NOW)
+    luis = sign_in("luis")
+    page = luis.get(f"/queues/{number}")
+    assert "Request a quota of 20 GPUs, 4 more for vision-prod" in text(page)
+    luis.post(f"/queues/{number}/quota", {"raise": token(page)})
+    assert ChangeSet.objects.count() == 2

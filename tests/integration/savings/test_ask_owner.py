@@ -1,6 +1,7 @@
 """The message to the owner of work that a recommendation is about."""
 
 import re
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -52,8 +53,9 @@ def test_without_an_owner_a_lead_of_the_team_is_asked(fleet: Fleet) -> None:
 
 
 def test_the_person_has_the_message_and_the_row_says_who_was_asked(
-    fleet: Fleet,
+    fleet: Fleet, settings: Any
 ) -> None:
+    settings.EMAIL_HOST = "mail.example.org"
     hana = User.objects.create_user("hana", email="hana@example.org")
     lead = person("lena", team="vision", fleet=fleet)
     url = address()
@@ -79,7 +81,7 @@ def test_a_name_without_an_account_is_a_link_to_the_mail_program(
     answer = lead.post(f"{address()}&team=vision", given)
     assert answer.headers["Location"] == "/recommendations?team=vision"
     page = html_of(lead.get(answer.headers["Location"]))
-    assert "GPU Ledger has sent nothing" in page
+    assert "so that nothing was sent" in page
     assert "hana&quot;&gt;&lt;b&gt; has no account that takes messages" in page
     assert 'href="mailto:?subject=sweep' in page
     assert not Notification.objects.exists()
@@ -105,10 +107,34 @@ def test_others_find_no_form(fleet: Fleet) -> None:
     assert only().is_open
 
 
-def test_the_same_form_sent_twice_is_one_message(fleet: Fleet) -> None:
+def test_without_a_server_an_address_gets_nothing_and_that_is_said(
+    fleet: Fleet,
+) -> None:
+    lead = person("lena", team="vision", fleet=fleet)
+    given = {"to": "hana@example.org", "text": "Do you still need it?"}
+    page = html_of(lead.post(address(), given, follow=True))
+    assert "nothing was mailed to hana@example.org" in page
+    assert 'href="mailto:hana%40example.org?' in page
+
+
+@pytest.mark.parametrize("to", ["foo@", "@", "a@b.example, c@d.example"])
+def test_what_is_no_address_gets_no_mail(fleet: Fleet, to: str) -> None:
+    lead = person("lena", team="vision", fleet=fleet)
+    given = {"to": to, "text": "Do you still need it?"}
+    assert "has no account" in html_of(lead.post(address(), given, follow=True))
+    assert not Notification.objects.exists()
+
+
+def test_the_same_form_sent_again_replaces_no_decision(fleet: Fleet) -> None:
     User.objects.create_user("hana")
     lead = person("lena", team="vision", fleet=fleet)
     url, given = address(), {"to": "hana", "text": "Do you still need it?"}
     lead.post(url, given)
-    lead.post(url, given)
+    again = lead.post(url, given)
+    assert again.status_code == 422
+    assert "lena has decided about this: it is accepted" in html_of(again)
     assert Notification.objects.count() == 1
+    dismissed = {"subject": only().token, "state": "dismissed", "reason": "x" * 12}
+    lead.post("/recommendations/decide", dismissed)
+    assert lead.post(url, given).status_code == 422
+    assert only().reason == "x" * 12
