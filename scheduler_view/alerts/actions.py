@@ -73,7 +73,9 @@ def _keep(
                 by_id=person.pk,
                 at=timezone.now(),
             )
-    text = "is archived until it grows by half" if is_archived else "is shown again"
+    is_hot = row.rule == AlertRule.HOT
+    until = "is 5 °C hotter" if is_hot else "grows by half"
+    text = f"is archived until it {until}" if is_archived else "is shown again"
     return Done(number, text=f"{row.what} {text}.")
 
 

@@ -16,7 +16,8 @@ class Alert(models.Model):
     """One cause that reached the threshold of a rule (alerts.md).
 
     Written by `alerts.tasks` alone, but for the archive. A cause has one row: the same when it
-    comes back. `figure` is what grows, `since` when the cause began, `fired_at` when it reached
+    comes back. `figure` is what grows, `unit` that of all three figures (a currency, or a
+    `FigureUnit`; "" before it was stored), `since` when the cause began, `fired_at` when it reached
     its threshold, by the data; `seen_at` when it was last found. `place` and `query` are the
     address to which its button leads.
     """
@@ -34,6 +35,7 @@ class Alert(models.Model):
     fired_at = models.DateTimeField()
     seen_at = models.DateTimeField()
     figure = models.DecimalField(max_digits=30, decimal_places=6)
+    unit = models.CharField(max_length=9, blank=True, db_default="")
     amount = models.DecimalField(max_digits=24, decimal_places=6, null=True)
     per_hour = models.DecimalField(max_digits=24, decimal_places=6, null=True)
     currency = models.CharField(max_length=3, blank=True)

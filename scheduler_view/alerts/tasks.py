@@ -40,8 +40,8 @@ _CAUSE = (
     *("amount", "per_hour", "currency"),
 )
 _STANDING = (
-    *("mark", "marked_at", "marked_figure", "times", "archived_figure"),
-    *("resolved_at", "resolution"),
+    *("mark", "marked_at", "marked_figure", "unit", "times"),
+    *("archived_figure", "resolved_at", "resolution"),
 )
 _FIELDS = [*_CAUSE, "seen_at", *_STANDING]
 
@@ -102,7 +102,7 @@ def _store(
     for key, cause in causes.items():
         alert = known.get(key) or Alert(rule=rule, key=key)
         before = _standing(alert) if alert.pk else None
-        after = after_found(before, cause.figure, at)
+        after = after_found(before, cause.figure, cause.unit, at)
         rows.append(_written(alert, cause, after, at))
     for key, alert in known.items():
         if key not in causes and alert.resolved_at is None:
@@ -133,6 +133,7 @@ def _standing(alert: Alert) -> AlertStanding:
         AlertMark(alert.mark),
         alert.marked_at,
         alert.marked_figure,
+        alert.unit,
         alert.times,
         alert.archived_figure,
         alert.resolved_at,

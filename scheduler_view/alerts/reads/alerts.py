@@ -286,6 +286,7 @@ def _row(alert: Alert, note: AlertNote | None, scope: Scope, at: datetime) -> Al
         AlertMark(alert.mark),
         alert.marked_at,
         alert.marked_figure,
+        alert.unit,
         archived_figure=alert.archived_figure,
         resolved_at=alert.resolved_at,
     )

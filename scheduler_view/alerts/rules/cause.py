@@ -18,7 +18,8 @@ class AlertCause:
         team: number; None if it is nobody's.
         since: when it began.
         fired_at: when it reached the threshold, by the data.
-        figure: what grows: its amount, or how long it lasts in milliseconds.
+        figure: what grows: its amount, or how long it lasts.
+        unit: of the figure: a currency, or a `FigureUnit`.
         amount, per_hour: None without a price.
         keeps_since: `since` is of what was looked at; one that lasts began when it was found first.
         place: arguments of the route to which its button leads; `query` of that address.
@@ -29,6 +30,7 @@ class AlertCause:
     since: datetime
     fired_at: datetime
     figure: Decimal
+    unit: str
     about: str = ""
     team: int | None = None
     amount: Decimal | None = None

@@ -8,6 +8,7 @@ from enum import StrEnum
 NEW_FOR = timedelta(days=1)  # then it is ongoing, unless its figure has grown by half
 AGAIN_WITHIN = timedelta(days=30)  # of being resolved; later it is new
 GROWS = Decimal("1.5")  # by half: it is worse, and leaves the archive
+HOTTER_C = Decimal(5)  # the same for a temperature, which has no half: R11's step
 
 
 class AlertMark(StrEnum):
@@ -16,6 +17,17 @@ class AlertMark(StrEnum):
     NEW = "new"
     WORSE = "worse"
     AGAIN = "again"
+
+
+class FigureUnit(StrEnum):
+    """What a figure counts that is not money; that of money is its currency."""
+
+    GPU_MS = "gpu_ms"
+    MS = "ms"
+    GPU_HOURS = "gpu_hours"
+    BYTES = "bytes"
+    CELSIUS = "celsius"
+    ERRORS = "errors"
 
 
 class AlertState(StrEnum):
@@ -43,6 +55,7 @@ class AlertStanding:
 
     Attributes:
         marked_at, marked_figure: when it last asked for attention, and its figure then.
+        unit: of its figures: a currency, or a `FigureUnit`.
         times: how often it has fired.
         archived_figure: its figure when a person archived it; None if it is not archived.
         resolved_at, resolution: None and "" while it lasts.
@@ -51,29 +64,45 @@ class AlertStanding:
     mark: AlertMark
     marked_at: datetime
     marked_figure: Decimal
+    unit: str
     times: int = 1
     archived_figure: Decimal | None = None
     resolved_at: datetime | None = None
     resolution: str = ""
 
 
-def has_grown(figure: Decimal, since: Decimal) -> bool:
-    """Whether a figure is larger by half, or above nothing."""
+def has_grown(figure: Decimal, since: Decimal, unit: str) -> bool:
+    """Whether a figure is larger by half, or above nothing; a temperature, by 5 °C."""
+    if unit == FigureUnit.CELSIUS:
+        return figure >= since + HOTTER_C
     return figure > 0 and figure >= since * GROWS
 
 
+def _in_unit(before: AlertStanding, figure: Decimal, unit: str) -> AlertStanding:
+    """What is stored, in the unit of a figure: in another one, it counts from that figure on."""
+    if before.unit == unit:
+        return before
+    return replace(
+        before,
+        unit=unit,
+        marked_figure=figure,
+        archived_figure=None if before.archived_figure is None else figure,
+    )
+
+
 def after_found(
-    before: AlertStanding | None, figure: Decimal, at: datetime
+    before: AlertStanding | None, figure: Decimal, unit: str, at: datetime
 ) -> AlertStanding:
     """The state of an alert whose cause is found.
 
     Args:
         before: what is stored; None if it never fired.
-        figure: what grows: its money, or how long it lasts.
+        figure, unit: what grows: its money, or how long it lasts.
         at: when it was looked for.
     """
     if before is None:
-        return AlertStanding(AlertMark.NEW, at, figure)
+        return AlertStanding(AlertMark.NEW, at, figure, unit)
+    before = _in_unit(before, figure, unit)
     if before.resolved_at is not None:
         is_again = at - before.resolved_at <= AGAIN_WITHIN
         before = replace(
@@ -88,10 +117,10 @@ def after_found(
         )
     archived = before.archived_figure
     is_worse = (
-        has_grown(figure, archived)
+        has_grown(figure, archived, unit)
         if archived is not None
         else at - before.marked_at >= NEW_FOR
-        and has_grown(figure, before.marked_figure)
+        and has_grown(figure, before.marked_figure, unit)
     )
     if not is_worse:
         return before

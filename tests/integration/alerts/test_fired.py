@@ -25,6 +25,8 @@ from accounting.metering.models.cluster import Gpu, Source
 from accounting.metering.models.evidence import Scraper, ScrapeSpan
 from accounting.metering.models.ledger import DataIssue
 from accounting.metering.models.pod import PodHold, Workload
+from accounting.prices.models.price import UnitPrice
+from scheduler_view.alerts.actions import ArchiveAlert, archive_alert
 from scheduler_view.alerts.models import Alert, AlertCheck, AlertThreshold
 from scheduler_view.alerts.reads.alerts import alert_row
 from scheduler_view.alerts.reads.causes.data import drift_past, issue_past, late_past
@@ -43,6 +45,7 @@ from scheduler_view.alerts.reads.causes.money import (
 from scheduler_view.alerts.reads.causes.waits import wait_past
 from scheduler_view.alerts.reads.watches import WATCHES
 from scheduler_view.alerts.rules.catalogue import LOCKS, RULES, AlertRule
+from scheduler_view.alerts.rules.states import FigureUnit
 from scheduler_view.alerts.tasks import look, look_for_alerts
 from scheduler_view.clusters.models import WAITS, Drift, ObservationRun
 from scheduler_view.idle.models import IdleAct, IdleNote
@@ -655,6 +658,27 @@ def test_waste_that_was_open_before_is_in_the_counts_of_the_past(fleet: Fleet) -
     assert fired.at == start
     [fired] = waste_past((100,), START - 29 * DAY, START + DAY)
     assert START < fired.at < START + DAY, "on the day whose findings reach it"
+
+
+def test_an_archived_alert_that_has_a_price_now_comes_back_when_it_grows(
+    fleet: Fleet,
+) -> None:
+    pod = fleet.hold("one", "i" * 24, is_open=True)
+    [price] = UnitPrice.objects.all()
+    price.delete()
+    at = at_data_of(fleet, START + 2 * HOUR)
+    alert = the_alert(AlertRule.IDLE, at)
+    assert (alert.amount, alert.unit) == (None, FigureUnit.GPU_MS)
+    archive = ArchiveAlert(reason="Known, the demo ends soon.")
+    archive_alert(alert.pk, archive, person("ana", OrganizationRole.ADMIN))
+    price.save(force_insert=True)
+    fleet.write(pod, "i" * 12, at=at)
+    at = at_data_of(fleet, at + HOUR)
+    [alert] = alerts(AlertRule.IDLE, at)
+    assert (alert.archived_figure, alert.unit) == (Decimal("7.500000"), "USD")
+    fleet.write(pod, "i" * 18, at=at)
+    [alert] = alerts(AlertRule.IDLE, at_data_of(fleet, at + 1.5 * HOUR))
+    assert (alert.archived_figure, alert.mark) == (None, "worse")
 
 
 def test_a_rule_that_fails_leaves_its_alerts_and_says_so(

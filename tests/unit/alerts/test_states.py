@@ -14,6 +14,7 @@ from scheduler_view.alerts.rules.states import (
     AlertMark,
     AlertStanding,
     AlertState,
+    FigureUnit,
     Resolution,
     after_found,
     after_gone,
@@ -25,9 +26,12 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
 def found(
-    figure: str, at: datetime = AT, before: AlertStanding | None = None
+    figure: str,
+    at: datetime = AT,
+    before: AlertStanding | None = None,
+    unit: str = "EUR",
 ) -> AlertStanding:
-    return after_found(before, Decimal(figure), at)
+    return after_found(before, Decimal(figure), unit, at)
 
 
 def test_an_alert_is_new_for_a_day_and_then_ongoing() -> None:
@@ -105,6 +109,30 @@ def test_an_archived_alert_stays_archived_when_it_comes_back_small() -> None:
     assert state_of(large, AT + 2 * DAY) == AlertState.WORSE
     late = found("5", AT + 60 * DAY, gone)
     assert state_of(late, AT + 60 * DAY) == AlertState.NEW
+
+
+@pytest.mark.parametrize("unit", ["USD", FigureUnit.GPU_MS])
+def test_a_figure_in_another_unit_counts_from_there_on(unit: str) -> None:
+    """Milliseconds of GPU time are millions, and would never be exceeded by money."""
+    before = found("36000000", unit=unit)
+    known = found("10", AT + 2 * DAY, before)
+    assert (known.mark, known.marked_figure) == (AlertMark.NEW, Decimal(10))
+    assert found("15", AT + 2 * DAY, known).mark == AlertMark.WORSE
+    archived = replace(before, archived_figure=before.marked_figure)
+    known = found("10", AT + HOUR, archived)
+    assert state_of(known, AT + HOUR) == AlertState.ARCHIVED
+    assert known.archived_figure == Decimal(10)
+    assert state_of(found("15", AT + 2 * HOUR, known), AT + 2 * HOUR) == "worse"
+    back = found("10", AT + DAY, after_gone(archived, Resolution.GONE, AT + HOUR))
+    assert (back.archived_figure, back.unit) == (Decimal(10), "EUR")
+
+
+def test_a_temperature_has_grown_by_five_degrees() -> None:
+    first = found("86", unit=FigureUnit.CELSIUS)
+    for archived in (first, replace(first, archived_figure=Decimal(86))):
+        for figure, is_worse in (("90", False), ("91", True)):
+            after = found(figure, AT + DAY, archived, FigureUnit.CELSIUS)
+            assert (after.mark == AlertMark.WORSE) is is_worse
 
 
 def test_a_clock_that_goes_back_leaves_it_new() -> None:

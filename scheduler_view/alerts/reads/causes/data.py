@@ -22,6 +22,7 @@ from scheduler_view.alerts.models import Alert
 from scheduler_view.alerts.reads.causes.gpus import HARDWARE, issues_within
 from scheduler_view.alerts.rules.catalogue import AlertRule, Limits
 from scheduler_view.alerts.rules.cause import AlertCause, Firing, fired_within
+from scheduler_view.alerts.rules.states import FigureUnit
 from scheduler_view.quotas.reads.drift_inbox import DIFFERENCES
 from scheduler_view.savings.rules.idle import MINUTE_MS
 
@@ -35,19 +36,28 @@ def _minutes(count: int) -> timedelta:
 
 def _waiting(row: InboxRow, least: int, at: datetime) -> AlertCause:
     """A row of the inbox that has been there for long."""
+    figure, unit = _figure(row, at)
     return AlertCause(
         key=f"{row.what.partition(':')[0]}/{row.about if row.kind == 'namespace' else row.query}",
         what=row.what,
         about=row.about,
         since=row.since,
         fired_at=row.since + _minutes(least),
-        figure=row.amount
-        if row.amount is not None
-        else Decimal(row.gpu_ms or to_ms(at) - to_ms(row.since)),
+        figure=figure,
+        unit=unit,
         amount=row.amount,
         currency=row.currency,
         query=row.query,
     )
+
+
+def _figure(row: InboxRow, at: datetime) -> tuple[Decimal, str]:
+    """Its money, else its GPU time, else how long it lasts; and the unit."""
+    if row.amount is not None:
+        return row.amount, row.currency
+    if row.gpu_ms:
+        return Decimal(row.gpu_ms), FigureUnit.GPU_MS
+    return Decimal(to_ms(at) - to_ms(row.since)), FigureUnit.MS
 
 
 def namespace_causes(limits: Limits, at: datetime) -> Iterator[AlertCause]:
@@ -132,6 +142,7 @@ def late_causes(limits: Limits, at: datetime) -> Iterator[AlertCause]:
             since=to_instant(end_ms),
             fired_at=to_instant(end_ms + least * MINUTE_MS),
             figure=Decimal(to_ms(at) - end_ms),
+            unit=FigureUnit.MS,
         )
 
 
@@ -196,6 +207,7 @@ def _issue(key: str, same: Sequence[IssueRow], ms: int) -> AlertCause:
         since=min(row.first_seen for row in same),
         fired_at=min(row.first_seen for row in same),
         figure=Decimal(ms),
+        unit=FigureUnit.GPU_MS,
         amount=sum(charges, Decimal(0)) if charges else None,
     )
 

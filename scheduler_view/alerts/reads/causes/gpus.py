@@ -17,6 +17,7 @@ from accounting.metering.models.ledger import DataIssue
 from accounting.metering.rules.inventory.families import family_of
 from scheduler_view.alerts.rules.catalogue import Limits
 from scheduler_view.alerts.rules.cause import AlertCause, Firing
+from scheduler_view.alerts.rules.states import FigureUnit
 
 XID = "gpu_xid"
 HARDWARE = frozenset({XID, "gpu_ecc", "gpu_row_remap"})
@@ -74,6 +75,7 @@ def hot_causes(limits: Limits, at: datetime) -> Iterator[AlertCause]:
             since=since,
             fired_at=since,
             figure=Decimal(peak),
+            unit=FigureUnit.CELSIUS,
             place=(uuid,),
             keeps_since=True,
         )
@@ -138,6 +140,7 @@ class Errors:
                 since=first.first_seen,
                 fired_at=first.first_seen,
                 figure=Decimal(sum(issue.count for issue in same)),
+                unit=FigureUnit.ERRORS,
                 place=(uuid,),
             )
 
@@ -276,6 +279,7 @@ def _growth(
             since=peaks[0][0],
             fired_at=peaks[-1][0] + timedelta(hours=1),
             figure=Decimal(peaks[-1][1]),
+            unit=FigureUnit.BYTES,
             place=place,
         )
 

@@ -10,6 +10,7 @@ from accounting.core.interval import to_instant, to_ms
 from accounting.kit.tags.units import short_model
 from scheduler_view.alerts.rules.catalogue import Limits
 from scheduler_view.alerts.rules.cause import AlertCause, Firing, first_at_once
+from scheduler_view.alerts.rules.states import FigureUnit
 from scheduler_view.idle.reads import IdleRow, idle_rows
 from scheduler_view.savings.models import WasteFinding
 from scheduler_view.savings.rules.finding import WasteRule
@@ -40,6 +41,7 @@ def _cause(row: IdleRow, least: int) -> AlertCause:
         since=since,
         fired_at=max(fired, since),
         figure=row.amount if row.amount is not None else Decimal(row.gpu_ms),
+        unit=row.currency if row.amount is not None else FigureUnit.GPU_MS,
         amount=row.amount,
         per_hour=row.per_hour,
         currency=row.currency,

@@ -31,6 +31,7 @@ from accounting.core.money_text import amount_text
 from accounting.prices.rules.charge import charge_of
 from scheduler_view.alerts.rules.catalogue import Limits
 from scheduler_view.alerts.rules.cause import AlertCause, Firing
+from scheduler_view.alerts.rules.states import FigureUnit
 from scheduler_view.savings.models import WasteFinding
 from scheduler_view.savings.reads.row import WasteRow
 from scheduler_view.savings.reads.rows import rounded_by_rule, waste_report
@@ -92,6 +93,7 @@ def _budget(row: BudgetRow, team: int | None, time: LedgerTime) -> AlertCause:
         since=since,
         fired_at=time.until,
         figure=over,
+        unit=row.currency if row.is_money else FigureUnit.GPU_HOURS,
         amount=over if row.is_money else None,
         currency=row.currency if row.is_money else "",
         place=(row.id,),
@@ -165,6 +167,7 @@ def _spend(row: AnomalyRow, team: int | None) -> AlertCause:
         since=midnight(row.day),
         fired_at=midnight(row.day + DAY),
         figure=row.difference,
+        unit=row.currency,
         amount=row.difference,
         currency=row.currency,
     )
@@ -223,6 +226,7 @@ def _waste(
         since=min(row.start for row in same),
         fired_at=midnight(days.after),
         figure=amount,
+        unit=first.currency,
         amount=amount,
         currency=first.currency,
         query={

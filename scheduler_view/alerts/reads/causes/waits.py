@@ -14,6 +14,7 @@ from accounting.metering.models.cluster import Cluster
 from accounting.metering.rules.inventory.families import family_of
 from scheduler_view.alerts.rules.catalogue import Limits
 from scheduler_view.alerts.rules.cause import AlertCause, Firing, first_at_once
+from scheduler_view.alerts.rules.states import FigureUnit
 from scheduler_view.clusters.models import METRIC_WAITS, WAITS, ObservationRun
 from scheduler_view.queues.reads.queued_units import WAITING
 from scheduler_view.quotas.reads.namespaces import owners
@@ -74,6 +75,7 @@ def _cause(
         since=oldest.waits_since,
         fired_at=to_instant(to_ms(oldest.waits_since) + least * MINUTE_MS),
         figure=Decimal(ms),
+        unit=FigureUnit.MS,
         place=(oldest.pk,),
     )
 
