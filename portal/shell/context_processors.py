@@ -8,7 +8,7 @@ from django.utils.functional import SimpleLazyObject
 from accounting.access.reads.teams import visible_teams
 from accounting.health.pages import chip_of
 from accounting.kit.pages.permissions import Visitor, visitor_of
-from portal.shell.shown_navigation import shown_navigation
+from portal.shell.shown_navigation import shown_navigation, tabs_with_keys
 
 THEMES = (
     ("system", "System", "monitor"),
@@ -52,6 +52,7 @@ def _frame(request: HttpRequest, visitor: Visitor) -> dict[str, Any]:
         "nav": shown.entries,
         "alerts": shown.alerts,
         "tabs": shown.tabs,
+        "keyed": tabs_with_keys(shown, request.path, scope),
         "tabs_of": shown.tabs_of,
         "above": shown.above,
         "waiting": shown.waiting,

@@ -85,6 +85,10 @@ ALERTS = NavItem(
 """Beside the search with a symbol of its own: not in the list, with tabs as an entry."""
 
 
+INBOX = Tab("inbox", "Waiting for you", "j", rights.INBOX.allows)
+"""A page of Overview that is not a tab."""
+
+
 def place_of(path: str, scope: Scope) -> tuple[NavItem, Tab] | None:
     """The entry and the tab that an address belongs to, of those that a person has."""
     found = [

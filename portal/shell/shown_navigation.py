@@ -11,6 +11,7 @@ from accounting.access.scope import Scope
 from accounting.kit.pages.permissions import Visitor, asker_of
 from portal.shell.navigation import (
     ALERTS,
+    INBOX,
     NAVIGATION,
     OF_TEAM,
     OVERVIEW,
@@ -105,6 +106,18 @@ def shown_navigation(request: HttpRequest, visitor: Visitor) -> ShownNavigation:
     is_below = tab.label != item.label and path == reverse(tab.route)
     above = item.label if is_below else ""
     return ShownNavigation(entries, total, alerts, shown, item.label, above)
+
+
+def tabs_with_keys(
+    shown: ShownNavigation, path: str, scope: Scope
+) -> Sequence[ShownTab]:
+    """Tabs that a key opens: those of the entries and of the alerts, and the inbox."""
+    entries = (*shown.entries, *([shown.alerts] if shown.alerts else []))
+    tabs = [tab for entry in entries for tab in entry.tabs if tab.key]
+    if INBOX.allows(scope):
+        is_here = path == reverse(INBOX.route)
+        tabs.append(_tab(INBOX, path, INBOX if is_here else None, {}))
+    return tabs
 
 
 def _tab(

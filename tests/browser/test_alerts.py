@@ -38,6 +38,17 @@ def fired(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     connection.close()
 
 
+def test_keys_go_through_alerts(sign_in: SignIn) -> None:
+    page = sign_in("luis").open("/alerts")
+    page.keyboard.press("j")
+    row = page.locator("main tr[data-at]")
+    expect(row).to_contain_text(MARA)
+    address = row.get_attribute("data-href") or ""
+    assert address
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{address}")
+
+
 def test_a_lead_archives_an_alert_and_shows_it_again(
     sign_in: SignIn, violations: Callable[..., list[str]]
 ) -> None:

@@ -79,7 +79,14 @@ def test_tabs_work_by_keyboard_and_without_scripts(sign_in: SignIn) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "path"), [("gm", "/months"), ("gw", "/waste"), ("gs", "/setup")]
+    ("keys", "path"),
+    [
+        ("gm", "/months"),
+        ("gw", "/waste"),
+        ("gs", "/setup"),
+        ("gz", "/alerts"),
+        ("gj", "/inbox"),
+    ],
 )
 def test_keys_open_a_tab_of_another_entry(
     sign_in: SignIn, keys: str, path: str

@@ -142,10 +142,17 @@ class TableNode(Node):
             return mark_safe("")
         said = {name: value.resolve(context) for name, value in self.options.items()}
         css, href = said.get("css", ""), said.get("href", "")
+        opens = said.get("opens", "")
         columns = self._columns(context, _row_of(lines[0]))
         heads = "".join(one.html for one in columns)
         body = "\n".join(
-            _line(context, columns, line, href, stacks="stacks" in css)
+            _line(
+                context,
+                columns,
+                line,
+                _address(_row_of(line), href, opens),
+                stacks="stacks" in css,
+            )
             for line in lines
         )
         html = (
@@ -180,13 +187,20 @@ def _line(
     stacks: bool,
 ) -> str:
     row = _row_of(line)
-    opens = f' data-href="{reverse(href, args=[row.id])}"' if href else ""
+    opens = f' data-href="{escape(href)}"' if href else ""
     with context.push(line=line, row=row):
         cells = "".join(
             one.cell(context, is_first=not n, stacks=stacks)
             for n, one in enumerate(columns)
         )
     return f"<tr{opens}>{cells}</tr>"
+
+
+def _address(row: Any, href: str, opens: str) -> str:
+    """What the keyboard opens: the page `href` of the row, or the address that its `opens` has."""
+    if opens:
+        return str(getattr(row, opens))
+    return reverse(href, args=[row.id]) if href else ""
 
 
 def _is_true(context: Context, name: str) -> bool:
@@ -204,11 +218,13 @@ def _row_of(line: Any) -> Any:
 
 @register.tag
 def list_table(parser: Parser, token: Token) -> TableNode:
-    """`{% list_table LINES TITLE_ID COLUMNS css="..." href="..." %}`."""
+    """`{% list_table LINES TITLE_ID COLUMNS css="..." href="..." %}`, or `opens=` for `href=`."""
     _, lines, title, names, *bits = token.split_contents()
     options = token_kwargs(bits, parser)
-    if bits or options.keys() - {"css", "href"}:
-        raise TemplateSyntaxError("list_table takes lines, an id, columns, css=, href=")
+    if bits or options.keys() - {"css", "href", "opens"}:
+        raise TemplateSyntaxError(
+            "list_table takes lines, an id, columns, css=, href=, opens="
+        )
     cells = parser.parse(("endlist_table",))
     parser.delete_first_token()
     return TableNode(

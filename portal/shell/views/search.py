@@ -10,7 +10,6 @@ from django.urls import reverse
 from accounting.access.rights import (
     ADMINISTRATION,
     BILLS,
-    INBOX,
     PERIODS,
     PREPARE_PRICES,
 )
@@ -20,7 +19,7 @@ from accounting.explain.reads.search_entries import find_entry, find_people
 from accounting.kit.family_address import family_url
 from accounting.kit.pages.fragments import is_fragment
 from accounting.kit.pages.permissions import signed_in, visitor_of
-from portal.shell.navigation import ALERTS, NAVIGATION, Tab
+from portal.shell.navigation import ALERTS, INBOX, NAVIGATION, Tab
 from scheduler_view.queues.reads.search import find_change, find_changes, find_work
 
 _ICONS = {
@@ -34,7 +33,7 @@ _ICONS = {
     "person": "users",
 }
 _OTHERS = (  # pages without a tab in the navigation
-    Tab("inbox", "Waiting for you", allows=INBOX.allows),
+    INBOX,
     Tab("quota-file", "Quotas from a file", allows=ADMINISTRATION.allows),
     Tab("price-import", "Import prices", allows=PREPARE_PRICES.allows),
     Tab("entry-add", "New credit or charge", allows=PERIODS.allows),
