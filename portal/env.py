@@ -11,7 +11,7 @@ from email.utils import parseaddr
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
@@ -40,6 +40,11 @@ SCHEDULED_EXPORT = re.compile(
 BUCKET = r"^(s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[^\s?#]*)?)?$"
 
 MAIL_ADDRESS = re.compile(r"[^@\s<>]+@[^@\s<>]+")
+
+NOT_A_URL = (
+    "is not a valid URL: percent-encode special characters of the user name and password"
+    " (# as %23, / as %2F, ? as %3F, @ as %40), and write the port as a number"
+)
 
 SHORTEST_SECRET = 32  # characters; Django generates 50
 
@@ -277,7 +282,7 @@ class Environment(BaseSettings):
     def check_redis_url(cls, value: SecretStr | None) -> SecretStr | None:
         """Fail here, not at the first task."""
         if value:
-            scheme = urlsplit(value.get_secret_value()).scheme
+            scheme = _url_parts(value.get_secret_value()).scheme
             if scheme not in {"redis", "rediss", "unix"}:
                 raise ValueError("must begin with redis://, rediss:// or unix://")
         return value
@@ -303,7 +308,7 @@ class Environment(BaseSettings):
     @classmethod
     def check_public_url(cls, value: str) -> str:
         """Passwords and session cookies are not sent in clear text."""
-        address = urlsplit(value)
+        address = _url_parts(value)
         if address.scheme not in {"http", "https"} or not address.hostname:
             raise ValueError("must be an address such as https://gpu.example.org")
         if address.scheme == "http" and address.hostname not in LOOPBACK:
@@ -379,6 +384,25 @@ def _line(location: tuple[int | str, ...], message: str) -> str:
     )
 
 
+def _url_parts(url: str) -> SplitResult:
+    """A URL in its parts; its port is valid.
+
+    Python's own errors contain a part of the URL, which may be of its password. With #, / or ? in
+    it, the rest of a password is taken for another part: the @ after it says so.
+
+    Raises:
+        ValueError: it is not valid, or not percent-encoded; without any of its text.
+    """
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        raise ValueError(NOT_A_URL) from None
+    if "#" in url or "@" in parts.path + parts.query:
+        raise ValueError(NOT_A_URL)
+    return parts
+
+
 def database_settings(url: str) -> dict[str, Any]:
     """The entry of Django's DATABASES for a PostgreSQL URL.
 
@@ -388,7 +412,7 @@ def database_settings(url: str) -> dict[str, Any]:
     Raises:
         ValueError: it is not the URL of a PostgreSQL database.
     """
-    parts = urlsplit(url)
+    parts = _url_parts(url)
     if parts.scheme not in {"postgres", "postgresql"}:
         raise ValueError("must begin with postgres:// or postgresql://")
     if not parts.path.strip("/"):
@@ -414,11 +438,16 @@ def mail_settings(url: str) -> dict[str, Any]:
     Raises:
         ValueError: it is not the URL of an SMTP server.
     """
-    parts = urlsplit(url)
-    tls = dict(parse_qsl(parts.query)).get("tls", "")
+    parts = _url_parts(url)
+    tls = parts.query
     if parts.scheme not in {"smtp", "smtps"} or not parts.hostname:
         raise ValueError("must begin with smtp://HOST or smtps://HOST")
-    if tls not in {"", "none"} or (tls and parts.scheme == "smtps"):
+    if parts.path.strip("/"):
+        raise ValueError(
+            "must end after the host and port: smtp://user:password@HOST:587"
+        )
+    is_known = parts.query in {"", "tls=none"}
+    if not is_known or (tls and parts.scheme == "smtps"):
         raise ValueError("accepts only ?tls=none, with smtp://")
     if tls and parts.password and parts.hostname not in LOOPBACK:
         raise ValueError("would send the password in clear text: remove ?tls=none")

@@ -1,5 +1,6 @@
 """The environment: every wrong setting is named, no secret is shown, files work."""
 
+import re
 import stat
 from decimal import Decimal
 from pathlib import Path
@@ -377,6 +378,8 @@ def test_mail_servers(
         ("smtps://h?tls=none", "a@b", "accepts only"),
         ("smtp://u:hidden-word@mail?tls=none", "a@b", "in clear text"),
         ("smtp://h:port", "a@b", "SMTP_URL"),
+        ("smtp://u:p@h/x", "a@b", "must end after"),
+        ("smtp://h?tls=none&x=y", "a@b", "accepts only"),
         ("smtp://h", "", "MAIL_FROM: is missing"),
         ("smtp://h", "nobody", "MAIL_FROM: must be an address"),
         ("smtp://h", "a@b\nBcc: c@d", "MAIL_FROM: must be an address"),
@@ -391,3 +394,28 @@ def test_a_wrong_mail_server_is_named_without_its_password(
     with pytest.raises(ConfigurationError, match=fault) as error:
         read_environment()
     assert "hidden-word" not in str(error.value)
+
+
+@pytest.mark.parametrize("sign", ["#", "/", "?", "[", "]", "\u2100"])
+@pytest.mark.parametrize("first", ["S3cret", "12"])
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [
+        ("SMTP_URL", "smtp://u:{}@mail.example.org:587"),
+        ("SMTP_URL", "smtps://u:{}@mail.example.org"),
+        ("DATABASE_URL", "postgres://u:{}@db:5432/ledger"),
+        ("APP_DATABASE_URL", "postgres://u:{}@db/ledger?sslmode=require"),
+        ("REDIS_URL", "redis://:{}@cache:6379/0"),
+        ("PUBLIC_URL", "https://u:{}@gpu.example.org"),
+    ],
+)
+def test_a_password_that_is_not_encoded_is_refused_without_any_of_it(
+    monkeypatch: pytest.MonkeyPatch, name: str, url: str, first: str, sign: str
+) -> None:
+    """Its begin must not be taken for a port, or be a part of the error."""
+    monkeypatch.setenv("SECRET_KEY", SECRET)
+    monkeypatch.setenv("MAIL_FROM", "a@b")
+    monkeypatch.setenv(name, url.format(f"{first}{sign}zq=8x"))
+    with pytest.raises(ConfigurationError, match=f"{name}: .*percent-encode") as error:
+        read_environment()
+    assert not {"S3cret", "zq", "8x"} & set(re.findall(r"\w+", str(error.value)))
