@@ -6,6 +6,7 @@ session and another one sends the message again, with the same Message-ID.
 
 import smtplib
 import time
+from base64 import b64encode
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
@@ -220,10 +221,19 @@ def _close(server: EmailBackend) -> None:
 def _said(code: int, reply: bytes | str) -> str:
     """A reply of the server as text: `550 No such user here`."""
     text = reply.decode("utf-8", "replace") if isinstance(reply, bytes) else reply
-    return _without_password(f"{code} {header_text(text)}")
+    return f"{code} {header_text(_without_password(text))}"  # before it is shortened
 
 
 def _without_password(text: str) -> str:
-    """A text for people; servers may repeat what was sent to them."""
-    password = settings.EMAIL_HOST_PASSWORD
-    return text.replace(password, "***") if password else text
+    """A text for people; servers may repeat what was sent to them.
+
+    The password is sent in base64: with the name (AUTH PLAIN, RFC 4616), or alone (AUTH LOGIN).
+    """
+    name, password = settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD
+    if not password:
+        return text
+    sent = (f"\0{name}\0{password}", password)
+    encoded = (b64encode(one.encode()).decode().rstrip("=") for one in sent)
+    for form in (*encoded, password):
+        text = text.replace(form, "***")
+    return text

@@ -7,6 +7,7 @@ removal. Not here: a sender that is killed (`test_sender_killed.py`).
 
 import socket
 import threading
+from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -21,7 +22,7 @@ from accounting.notifications.models import (
     NotificationKind,
     NotificationState,
 )
-from accounting.notifications.tasks import remove_old, send_due
+from accounting.notifications.tasks import _said, remove_old, send_due
 from tests.integration.notifications.conftest import use
 from tests.mail_server import PASSWORD, Mailbox, mail_server
 
@@ -182,6 +183,25 @@ def test_a_wrong_password_is_stored_without_it(settings: Settings) -> None:
         use(settings, box.port, password=PASSWORD)
         assert send(stored().next_at) == 1
         assert len(box.received) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        PASSWORD,
+        b64encode(PASSWORD.encode()).decode(),
+        "AUTH PLAIN " + b64encode(f"\0ledger\0{PASSWORD}".encode()).decode(),
+    ],
+)
+def test_a_server_that_repeats_the_password_does_not_tell_it(
+    settings: Settings, said: str
+) -> None:
+    settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = "ledger", PASSWORD
+    secret = said.removeprefix("AUTH PLAIN ")
+    for length in (0, *range(170, 200)):  # also at the end of what is kept
+        text = _said(535, f"{'.' * length} {said} refused".encode())
+        assert secret[:4] not in text
+    assert "***" in _said(535, said)
 
 
 def test_without_a_mail_server_it_is_shown_in_the_product(luis: User) -> None:
