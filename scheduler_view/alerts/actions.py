@@ -103,14 +103,16 @@ def set_threshold(
         raise Refused("no such rule", RefusalCode.MISSING)
     if value is not None and value not in words.choices:
         raise Refused("choose one of the thresholds", member="value")
-    usual = AlertThreshold.objects.filter(rule=rule, team=team).first()
-    known = usual or AlertThreshold(rule=rule, team_id=team, value=words.usual)
-    known.is_on = value is not None
-    if value is not None:
-        known.value = value
-    with act(person, why):
-        known.changed_at = database_now()
-        known.save()
+    with transaction.atomic():
+        lock("alerts", LOCKS[rule])  # of two first choices, the second finds the first
+        usual = AlertThreshold.objects.filter(rule=rule, team=team).first()
+        known = usual or AlertThreshold(rule=rule, team_id=team, value=words.usual)
+        known.is_on = value is not None
+        if value is not None:
+            known.value = value
+        with act(person, why):
+            known.changed_at = database_now()
+            known.save()
 
 
 def may_set(scope: Scope, rule: AlertRule, team: int | None) -> bool:
