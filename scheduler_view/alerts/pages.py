@@ -82,8 +82,10 @@ def _list(
         at=visitor.now,
     )
     shown = paged(rows, request.GET)
+    is_empty = route == "alerts" and not rows
     context = {
         "page": shown.drawn(_line),
+        "archived": _archived(visitor.scope) if is_empty else 0,
         "lede": _lede(rows) if route == "alerts" else None,
         "first": shown.lines[0].id if shown.lines and shown.number == 1 else 0,
         "route": route,
@@ -99,6 +101,11 @@ def _list(
         },
     }
     return render(request, "alerts/alerts.html", context)
+
+
+def _archived(scope: Scope) -> int:
+    """How many alerts of a person are archived: not below their thresholds."""
+    return len(alert_rows(scope, (AlertState.ARCHIVED,)))
 
 
 def _line(row: AlertItem) -> dict[str, Any]:

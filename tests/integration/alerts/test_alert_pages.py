@@ -145,6 +145,20 @@ def test_an_archived_alert_leaves_the_list_and_the_count(sign_in: SignIn) -> Non
     assert "Nothing is archived" in text(luis.get("/alerts/archived"))
 
 
+def test_nothing_is_below_its_threshold_while_alerts_are_archived(
+    sign_in: SignIn,
+) -> None:
+    ana = sign_in("ana")
+    Alert.objects.update(archived_figure=1)
+    page = text(ana.get("/alerts"))
+    assert "Every rule is below its threshold" not in page
+    assert f"All {Alert.objects.count()} alerts are archived" in page
+    Alert.objects.exclude(pk=number()).delete()
+    assert "The only alert is archived" in text(ana.get("/alerts"))
+    Alert.objects.all().delete()
+    assert "Every rule is below its threshold." in text(ana.get("/alerts"))
+
+
 def test_an_archived_alert_returns_when_it_grew_by_half(sign_in: SignIn) -> None:
     luis, pk = sign_in("luis"), number()
     luis.post(f"/alerts/{pk}/archive", {"reason": REASON})
