@@ -21,7 +21,7 @@ from accounting.health.reads.issues import UNMAPPED
 from accounting.kit import failpoints
 from accounting.kit.failpoints import FailpointError
 from accounting.kit.locks import lock
-from accounting.metering.models.cluster import Gpu, Source
+from accounting.metering.models.cluster import Cluster, Gpu, Source
 from accounting.metering.models.evidence import Scraper, ScrapeSpan
 from accounting.metering.models.ledger import DataIssue
 from accounting.metering.models.pod import PodHold, Workload
@@ -257,6 +257,9 @@ def test_a_budget_fires_with_what_is_expected_over_it(ledger: DayLedger) -> None
     assert alert.what == "Vision is expected to exceed its budget of November 2026"
     assert alert.about == "€3,000 expected, €2,500 budget"
     assert alert.place == [made.pk]
+    assert alert.fired_at == NOW
+    ledger.read_to(NOW + HOUR)
+    assert the_alert(AlertRule.BUDGET, NOW + HOUR).fired_at == NOW
     ledger.team.slug = "vision"
     made.ended_on = date(2026, 11, 20)
     made.save()
@@ -429,9 +432,12 @@ def test_hot_hours_in_a_row_are_one_cause_of_the_past(fleet: Fleet) -> None:
     ]
 
 
-def peaks(fleet: Fleet, name: str, *gigabytes: float) -> Workload:
+def peaks(
+    fleet: Fleet, name: str, *gigabytes: float, cluster: Cluster | None = None
+) -> Workload:
+    cluster = cluster or fleet.cluster
     work = Workload.objects.create(
-        cluster=fleet.cluster, namespace=fleet.namespace, kind="Job", name=name
+        cluster=cluster, namespace=fleet.namespace, kind="Job", name=name
     )
     with connection.cursor() as cursor:
         for n, size in enumerate(gigabytes):
@@ -440,7 +446,7 @@ def peaks(fleet: Fleet, name: str, *gigabytes: float) -> Workload:
                    team_id, workload_id, memory_seen_us, memory_peak_bytes)
                    VALUES (%s, %s, %s, %s, %s, 1, %s)""",
                 [
-                    fleet.cluster.pk,
+                    cluster.pk,
                     START + n * HOUR,
                     START.date(),
                     fleet.teams["vision"].pk,
@@ -471,6 +477,27 @@ def test_memory_that_only_grows_fires_after_six_hours(fleet: Fleet) -> None:
             [START + 6 * HOUR],
         )
     assert_resolved(AlertRule.GROWTH, START + 7 * HOUR + MINUTE)
+
+
+def test_a_newer_hour_of_another_cluster_does_not_resolve_it(fleet: Fleet) -> None:
+    peaks(fleet, "leak", 20, 21, 22, 23, 24, 25)
+    alert = the_alert(AlertRule.GROWTH, START + 6 * HOUR)
+    other = Cluster.objects.create(name="ahead", data_end_ms=0)
+    peaks(fleet, "leak", *range(20, 30), cluster=other)
+    late, ahead = alerts(AlertRule.GROWTH, START + 10 * HOUR)
+    assert late.pk == alert.pk
+    assert (ahead.since, ahead.fired_at) == (START + 4 * HOUR, START + 10 * HOUR)
+
+
+@pytest.mark.parametrize("hours", [1, 3])
+def test_memory_that_grows_on_fired_when_it_fired_first(
+    fleet: Fleet, hours: int
+) -> None:
+    peaks(fleet, "leak", *range(20, 26 + hours))
+    first = the_alert(AlertRule.GROWTH, START + 6 * HOUR)
+    again = the_alert(AlertRule.GROWTH, START + (6 + hours) * HOUR)
+    assert again.about == f"{20 + hours}.0 to {25 + hours}.0 GiB in 6 h, lab on waste"
+    assert (again.since, again.fired_at) == (first.since, first.fired_at)
 
 
 # R7 to R10: data and quotas
@@ -559,11 +586,23 @@ def test_faults_of_one_kind_are_one_cause(fleet: Fleet) -> None:
     issue(fleet, "energy_reset", "x", severity="info", at_stake_ms=9_000_000)
     alert = the_alert(AlertRule.ISSUE, START + 3 * HOUR)
     assert alert.what == "Exporter unavailable (3) on waste"
+    assert alert.amount is None
     assert alert.fired_at == START + HOUR
     fired = [*issue_past((0, 1, 10), START, START + DAY)]
     assert [one.threshold for one in fired] == [0, 1]
     DataIssue.objects.update(resolved_at=START + 3 * HOUR)
     assert_resolved(AlertRule.ISSUE, START + 4 * HOUR)
+
+
+def test_a_fault_has_the_cost_of_data_health_in_the_billing_currency(
+    fleet: Fleet,
+) -> None:
+    fleet.hold("one", "b" * 12)
+    at_data_of(fleet, START + DAY)
+    fleet.roll_up()
+    issue(fleet, "target_down", "exporter-1", at_stake_ms=7_200_000)
+    alert = the_alert(AlertRule.ISSUE, START + DAY)
+    assert (alert.amount, alert.currency) == (Decimal("5.000000"), "USD")
 
 
 def test_a_small_fault_is_no_alert(fleet: Fleet) -> None:

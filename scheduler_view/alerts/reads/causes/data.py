@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from django.db.models import Max, QuerySet
 
+from accounting.access.reads.billing_settings import billing_at
 from accounting.access.scope import EVERYTHING
 from accounting.core.interval import HOUR_MS, to_instant, to_ms
 from accounting.health.reads.issues import UNMAPPED, IssueRow, issue_rows
@@ -182,7 +183,7 @@ def _gaps(spans: Sequence[tuple[int, int]], end_ms: int) -> Iterator[tuple[int, 
 
 def issue_causes(limits: Limits, at: datetime) -> Iterator[AlertCause]:
     """Open faults in the data with so much time at stake, by cluster and code."""
-    del at
+    currency = billing_at(at).currency
     least_ms = (limits.organization or 0) * HOUR_MS
     grouped: dict[tuple[str, str], list[IssueRow]] = defaultdict(list)
     for row in issue_rows(Selection(EVERYTHING)):
@@ -191,12 +192,13 @@ def issue_causes(limits: Limits, at: datetime) -> Iterator[AlertCause]:
     for (cluster, code), same in grouped.items():
         ms = sum(row.at_stake_ms for row in same)
         if ms >= least_ms:
-            yield _issue(f"{cluster}/{code}", same, ms)
+            yield _issue(f"{cluster}/{code}", same, ms, currency)
 
 
-def _issue(key: str, same: Sequence[IssueRow], ms: int) -> AlertCause:
+def _issue(key: str, same: Sequence[IssueRow], ms: int, currency: str) -> AlertCause:
     first = same[0]
     charges = [row.at_stake_charge for row in same if row.at_stake_charge is not None]
+    amount = sum(charges, Decimal(0)) if charges else None
     count = f" ({len(same)})" if len(same) > 1 else ""
     where = f" on {first.cluster}" if first.cluster else ""
     at_stake = f" GPU time at stake: {duration(ms)}." if ms else ""
@@ -208,7 +210,8 @@ def _issue(key: str, same: Sequence[IssueRow], ms: int) -> AlertCause:
         fired_at=min(row.first_seen for row in same),
         figure=Decimal(ms),
         unit=FigureUnit.GPU_MS,
-        amount=sum(charges, Decimal(0)) if charges else None,
+        amount=amount,
+        currency="" if amount is None else currency,
     )
 
 

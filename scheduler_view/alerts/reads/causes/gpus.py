@@ -225,33 +225,39 @@ def growth_causes(limits: Limits, at: datetime) -> Iterator[AlertCause]:
     counts = [n for n in (limits.organization, *limits.teams.values()) if n is not None]
     if not counts:
         return
-    end = _newest_hour(at)
-    start = end - timedelta(hours=max(counts))
-    for (team, workload), peaks in _by_work(start, end).items():
+    newest = _newest_hours(at)
+    if not newest:
+        return
+    end = max(newest.values()) + timedelta(hours=1)
+    start = min(newest.values()) - timedelta(hours=max(counts))
+    for (cluster, team, workload), peaks in _by_work(start, end).items():
         hours = limits.of(team or None)
         last = peaks[-(hours or 0) :]
-        is_current = peaks[-1][0] == end - timedelta(hours=1)
+        is_current = peaks[-1][0] == newest.get(cluster)
         if hours and is_current and len(last) == hours and _grows(last):
             yield from _growth(team, workload, last, hours)
 
 
-def _newest_hour(at: datetime) -> datetime:
-    """The end of the newest hour with data of memory, at most now."""
-    rows = _rows(
-        "SELECT max(hour_start) FROM intensity_hour WHERE hour_start > %(since)s"
-        " AND hour_start <= %(until)s AND memory_seen_us > 0",
-        {"since": at - timedelta(days=2), "until": at - timedelta(hours=1)},
+def _newest_hours(at: datetime) -> Mapping[int, datetime]:
+    """The start of the newest complete hour with data of memory, by cluster: one may be late."""
+    return dict(
+        _rows(
+            "SELECT cluster_id, max(hour_start) FROM intensity_hour"
+            " WHERE hour_start > %(since)s AND hour_start <= %(until)s"
+            " AND memory_seen_us > 0 GROUP BY cluster_id",
+            {"since": at - timedelta(days=2), "until": at - timedelta(hours=1)},
+        )
     )
-    newest: datetime | None = rows[0][0]
-    return (newest or at) + timedelta(hours=1)
 
 
 def _by_work(
     start: datetime, end: datetime
-) -> dict[tuple[int, int], list[tuple[datetime, int]]]:
-    found: dict[tuple[int, int], list[tuple[datetime, int]]] = {}
-    for _, team, workload, hour, peak in _rows(_PEAKS, {"start": start, "end": end}):
-        found.setdefault((team, workload), []).append((hour, peak))
+) -> dict[tuple[int, int, int], list[tuple[datetime, int]]]:
+    """Peaks of the hours of each cluster, team and workload."""
+    found: dict[tuple[int, int, int], list[tuple[datetime, int]]] = {}
+    for *key, hour, peak in _rows(_PEAKS, {"start": start, "end": end}):
+        cluster, team, workload = key
+        found.setdefault((cluster, team, workload), []).append((hour, peak))
     return found
 
 
@@ -278,6 +284,7 @@ def _growth(
             team=team or None,
             since=peaks[0][0],
             fired_at=peaks[-1][0] + timedelta(hours=1),
+            keeps_since=True,
             figure=Decimal(peaks[-1][1]),
             unit=FigureUnit.BYTES,
             place=place,
@@ -291,7 +298,7 @@ def growth_past(
     choices = tuple(choices)
     by_work = _by_work(start - timedelta(hours=max(choices)), end)
     for hours in choices:
-        for (team, _), peaks in by_work.items():
+        for (_, team, _), peaks in by_work.items():
             was = False  # at the begin: what grew before counts there
             for n in range(hours, len(peaks) + 1):
                 now = _grows(peaks[n - hours : n])
