@@ -57,6 +57,7 @@ class WeeklyMail:
     Attributes:
         sentences: with their figures marked.
         budget: the month and its budget in words.
+        why: the person gets it, or who does.
     """
 
     team: str
@@ -69,6 +70,7 @@ class WeeklyMail:
     zone: str
     team_url: str
     choices_url: str
+    why: str
 
 
 def weekly_mail(user: User, slug: str, week: DayRange) -> WeeklyMail | None:
@@ -132,7 +134,15 @@ def mail_of(request: HttpRequest, user: User, slug: str) -> WeeklyMail | None:
             "team", slug, query=f"?from={state.days.first}&to={state.days.after}"
         ),
         choices_url=link_to("notifications"),
+        why=_why(one_line(team.name), leads=team.id in state.visitor.scope.lead_of),
     )
+
+
+def _why(team: str, *, leads: bool) -> str:
+    """Why the person gets the mail; who gets it, for one who only looks at it."""
+    if leads:
+        return f"You get this on Mondays because you lead {team}."
+    return f"Leads of {team} get this on Mondays."
 
 
 def _subject(name: str, found: Breakdown, state: PageState, *, is_whole: bool) -> str:

@@ -79,7 +79,7 @@ def _lines(mail: WeeklyMail) -> Iterator[str]:
     yield ""
     yield f"Open {mail.team}: {mail.team_url}"
     yield f"Times are {mail.zone}. A running month can change until it is closed."
-    yield f"You get this on Mondays because you lead {mail.team}."
+    yield mail.why
     yield f"Stop this mail: {mail.choices_url}"
     yield ""
 

@@ -186,4 +186,10 @@ def test_the_preview_shows_it_to_leads_only(sign_in: SignIn) -> None:
     assert sign_in("luis").get("/account/weekly/search").status_code == 404
     assert sign_in("mia").get("/account/weekly/vision").status_code == 403
     assert sign_in("ana").get("/account/weekly/search/mail").status_code == 200
+    assert "because you lead Vision." in page
+    theirs = words(sign_in("ana").get("/account/weekly/search"))
+    assert "because you lead" not in theirs
+    assert "Leads of Search get this on Mondays." in theirs
+    document = sign_in("ana").get("/account/weekly/search/mail").content.decode()
+    assert "Leads of Search get this on Mondays." in document
     assert "Vision" in words(sign_in("luis").get("/account/notifications"))
