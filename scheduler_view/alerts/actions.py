@@ -88,12 +88,15 @@ def set_threshold(
     value: int | None,
     why: str,
     person: AbstractBaseUser,
+    *,
+    is_own: bool = True,
 ) -> None:
     """Choose from where on a rule fires, for the organization or for one team.
 
     Args:
         value: one of the rule's choices; None switches it off.
         why: for the audit log.
+        is_own: False: the team has the threshold of the organization again; `value` is not stored.
 
     Raises:
         Refused: the person may not, or the rule has no such threshold.
@@ -101,15 +104,16 @@ def set_threshold(
     words = RULES[rule]
     if not may_set(scope_of(person), rule, team):
         raise Refused("no such rule", RefusalCode.MISSING)
-    if value is not None and value not in words.choices:
+    if (value is not None and value not in words.choices) or (not is_own and not team):
         raise Refused("choose one of the thresholds", member="value")
     with transaction.atomic():
         lock("alerts", LOCKS[rule])  # of two first choices, the second finds the first
         usual = AlertThreshold.objects.filter(rule=rule, team=team).first()
         known = usual or AlertThreshold(rule=rule, team_id=team, value=words.usual)
-        known.is_on = value is not None
-        if value is not None:
-            known.value = value
+        known.is_own = is_own
+        if is_own:
+            known.is_on = value is not None
+            known.value = known.value if value is None else value
         with act(person, why):
             known.changed_at = database_now()
             known.save()

@@ -92,6 +92,7 @@ class AlertNote(models.Model):
 class AlertThreshold(models.Model):
     """From where on a rule fires: for the organization, or for one team. Without a row: as usual.
 
+    A row of a team that is not `is_own` any more has that of the organization again.
     `changed_at` is the database's time of the last change.
     """
 
@@ -101,6 +102,7 @@ class AlertThreshold(models.Model):
     )
     value = models.PositiveIntegerField()
     is_on = models.BooleanField(default=True)
+    is_own = models.BooleanField(default=True, db_default=True)
     changed_at = models.DateTimeField()
 
     class Meta:

@@ -47,6 +47,7 @@ ENDS = {
     Resolution.OFF: "The rule was switched off",
 }
 OFF = "off"
+ORGANIZATION = "organization"
 
 
 @page(READ)
@@ -193,9 +194,13 @@ class ThresholdForm(AccessibleForm):
         widget=forms.Textarea(attrs={"rows": 2}),
     )
 
-    def __init__(self, row: RuleRow, data: Any = None) -> None:
+    def __init__(self, row: RuleRow, data: Any = None, *, is_of_team: bool) -> None:
         value = OFF if row.value is None else str(row.value)
         self._choices = [(str(one.value), _choice(one)) for one in row.choices]
+        if is_of_team:
+            text = f"As the organization: {row.organization}"
+            self._choices.insert(0, (ORGANIZATION, text))
+            value = value if row.is_own else ORGANIZATION
         super().__init__(data, initial={"value": value})
 
     def prepare(self) -> None:
@@ -226,14 +231,16 @@ def rule_form(request: HttpRequest, name: str) -> HttpResponse:
     if not may_set(scope, rule, number):
         raise PermissionDenied("administrators, and leads for their teams")
     [row] = [one for one in rule_rows(scope, visitor.now, number) if one.rule == rule]
-    form = ThresholdForm(row, request.POST if request.method == "POST" else None)
+    data = request.POST if request.method == "POST" else None
+    form = ThresholdForm(row, data, is_of_team=team is not None)
     back = reverse("alert-rules") + (f"?team={team.slug}" if team else "")
     if request.method == "POST" and form.is_valid():
         given = form.cleaned_data
         person: Any = request.user  # the gate lets nobody else in
-        value = None if given["value"] == OFF else int(given["value"])
+        is_own = given["value"] != ORGANIZATION
+        value = int(given["value"]) if given["value"].isdecimal() else None
         try:
-            set_threshold(rule, number, value, given["reason"], person)
+            set_threshold(rule, number, value, given["reason"], person, is_own=is_own)
         except Refused as error:
             if error.code == RefusalCode.MISSING:
                 raise Http404(str(error)) from error

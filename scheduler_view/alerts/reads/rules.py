@@ -44,6 +44,7 @@ class RuleRow:
     Attributes:
         value: its threshold; None if it is off.
         is_own: a team's own threshold, not that of the organization.
+        organization: the threshold of the organization in words; "off" if the rule is.
         choices: its thresholds.
         days: the last thirty, oldest first, with the threshold in force; empty if not known.
         is_watched: its metric is read, and is scraped as far as that is known.
@@ -55,6 +56,7 @@ class RuleRow:
     words: RuleWords
     value: int | None
     is_own: bool
+    organization: str
     choices: Sequence[ChoiceRow]
     days: Sequence[PastDay]
     is_watched: bool
@@ -136,6 +138,9 @@ def _row(
         words,
         value if words.is_watched else None,
         team is not None and team in limits.teams,
+        "off"
+        if limits.organization is None
+        else threshold_text(words.unit, limits.organization, currency),
         choices,
         _days(check, counts, value),
         words.is_watched and (check is None or check.is_seen is not False),

@@ -16,7 +16,7 @@ def limits_of(rule: AlertRule, stored: Iterable[AlertThreshold]) -> Limits:
     own = {
         one.team_id or 0: one.value if one.is_on else None
         for one in stored
-        if one.rule == rule
+        if one.rule == rule and one.is_own
     }
     organization = own.pop(0, RULES[rule].usual)
     if organization is None:

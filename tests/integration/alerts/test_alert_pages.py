@@ -14,6 +14,8 @@ from django.apps import apps
 from django.contrib.auth import get_user_model
 
 from accounting.access.models.people import Membership, Person
+from accounting.core.interval import to_ms
+from accounting.kit.reads.database_clock import database_now
 from accounting.metering.models.ledger import DataIssue
 from scheduler_view.alerts.models import Alert, AlertCheck, AlertNote, AlertThreshold
 from scheduler_view.alerts.rules.catalogue import RULES, AlertRule
@@ -296,6 +298,32 @@ def test_a_lead_chooses_for_their_team_alone(sign_in: SignIn, story: Story) -> N
     assert AlertThreshold.objects.get().team == story.teams["vision"]
     assert "Own threshold" not in text(sign_in("ana").get("/alerts/rules"))
     assert sign_in("fin").post("/alerts/rules/idle", given).status_code == 403
+
+
+def test_a_team_takes_the_threshold_of_the_organization_again(
+    sign_in: SignIn,
+) -> None:
+    """Also an alert that this ends says that its threshold was changed."""
+    luis, form = sign_in("luis"), "/alerts/rules/idle?team=vision"
+    lasted = to_ms(NOW) - 90 * 60_000
+    IdleHold.objects.filter(pod__workload__name=MARA).update(
+        since_ms=lasted, idle_ms=90 * 60_000
+    )
+    luis.post(form, {"value": "60", "reason": REASON})
+    look(AlertRule.IDLE, lambda: NOW)
+    assert Alert.objects.get(pk=number()).resolved_at is None
+    page = luis.get(form).content.decode()
+    assert "As the organization: 2 h" in page
+    given = {"value": "organization", "reason": REASON}
+    page = text(luis.post(form, given, follow=True))
+    assert "Own threshold" not in page
+    assert AlertThreshold.objects.get().is_own is False
+    look(AlertRule.IDLE, database_now)
+    assert Alert.objects.get(pk=number()).resolution == "threshold"
+    assert "This is the threshold of the organization." in text(luis.get(form))
+    ana = sign_in("ana")
+    assert ana.post("/alerts/rules/idle", given).status_code == 422
+    assert "As the organization" not in text(ana.get("/alerts/rules/idle"))
 
 
 def test_who_may_archive_over_rest(sign_in: SignIn) -> None:
