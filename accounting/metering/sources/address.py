@@ -14,14 +14,20 @@ METADATA = (
     ip_network("fd20:ce::254/128"),  # Google Cloud, IPv6
 )
 METADATA_NAMES = frozenset({"metadata.google.internal", "metadata.goog"})
+CREDENTIALS = (
+    "specify credentials as username and password_file, not in the address, and write @ in it"
+    " as %40"
+)
 EXAMPLE = "write http://prometheus:9090 or https://prometheus.example.org"
 
 
 def fault_of(url: str) -> str:
-    """The fault of a source's address; "" if it is valid.
+    """The fault of a source's address, without any of its password; "" if it is valid.
 
     Names are not resolved: their addresses may change after the check.
     """
+    if "@" in url:  # wherever it is taken to be: a password may contain #, / or ?
+        return CREDENTIALS
     if not url.isprintable() or " " in url:
         return f"{url!r} contains a space or a control character; {EXAMPLE}"
     try:
@@ -37,8 +43,6 @@ def _fault_of_parts(url: str, parts: SplitResult, host: str, port: int | None) -
         return f"{url!r} must start with http:// or https://"
     if not host or port == 0:
         return f"{url!r} has no host or port; {EXAMPLE}"
-    if "@" in parts.netloc:
-        return f"{host!r}: specify credentials as username and password_file, not in the address"
     if _is_metadata(host):
         return f"{host!r} is link-local or a metadata service and is not allowed as a source"
     return ""

@@ -70,4 +70,7 @@ def test_metadata_services_are_never_sources(host: str) -> None:
 
 
 def test_the_secret_of_an_address_is_not_repeated() -> None:
-    assert "secret" not in fault_of("http://ana:secret@prometheus")
+    for sign in ("", "#x", "/x", "?x", "[x", "\u2100x", " x"):
+        fault = fault_of(f"http://ana:secret{sign}@prometheus")
+        assert "password_file" in fault
+        assert "secret" not in fault
