@@ -66,7 +66,7 @@ def test_a_lead_archives_an_alert_and_shows_it_again(
     expect(page.get_by_text("is archived until it grows by half.")).to_be_visible()
     expect(page.get_by_text("Nothing needs you")).to_be_visible()
     clean(page, violations)
-    page.get_by_role("link", name="Archived").click()
+    page.get_by_role("link", name="Archived", exact=True).click()
     expect(page.get_by_text(REASON)).to_be_visible()
     clean(page, violations)
     page.get_by_role("link", name="Show again").click()

@@ -102,7 +102,7 @@ PAGES = {
     "/alerts/archived": "Archived alerts",
     "/alerts/resolved": "Resolved alerts",
     "/alerts/rules": "Alert rules",
-    "/alerts/rules/idle": "Idle GPUs",
+    "/alerts/rules/idle": "Thresholds of Idle GPUs",
     "/idle?over=480": "Idle now",
     "/waste/apart": "Not counted as savings",
     "/waste": "Waste",
@@ -132,7 +132,6 @@ PAGES = {
     "/teams/vision/quota": "Vision",
     "/quotas": "Quotas",
     "/quotas?q=nothing-like-it": "Quotas",
-    "/quotas/pending": "Pending work",
     "/quotas/file": "Quotas from a file",
     "/quotas/limits": "Everything that limits GPUs",
     "/quotas/limits?q=nothing-like-it": "Everything that limits GPUs",
@@ -188,7 +187,6 @@ ELSEWHERE = {
 PHONE = 320
 WIDTH_OF_PAGE = "document.documentElement.scrollWidth"
 SHOWN = {
-    "/quotas/pending": "It starts if",
     "/teams/vision/quota": "Pending work",
     "/gpus/pools": "Pools now",
     "/queues": "Why work waits",
