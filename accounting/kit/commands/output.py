@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.core.management.base import OutputWrapper
+from django.db import Error
 from rich.console import Console
 from rich.table import Table
 
@@ -25,6 +26,24 @@ HIDDEN = {  # Django's own options: they work, but are not shown in `--help`
     "--no-color",
     "--force-color",
 }
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Raise `KeyboardInterrupt` also where the database's error about it took its place.
+
+    Ctrl-C in the middle of a statement leaves the connection busy, and the end of the transaction
+    then fails: the error has the interrupt as its context (PEP 3134).
+    """
+    try:
+        yield
+    except Error as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, KeyboardInterrupt):
+            cause = cause.__context__
+        if cause is None:
+            raise
+        raise KeyboardInterrupt from error
 
 
 @contextmanager

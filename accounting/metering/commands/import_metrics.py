@@ -11,7 +11,13 @@ from accounting.access.scope import EVERYTHING
 from accounting.health.reads.issues import issue_rows
 from accounting.kit.audit import SYSTEM
 from accounting.kit.commands.arguments import WrongUse
-from accounting.kit.commands.output import FINDING, HIDDEN, INTERRUPTED, WRONG_USE
+from accounting.kit.commands.output import (
+    FINDING,
+    HIDDEN,
+    INTERRUPTED,
+    WRONG_USE,
+    interruptible,
+)
 from accounting.kit.commands.progress import Progress
 from accounting.kit.outcomes import Refused
 from accounting.kit.reads.selection import Selection
@@ -69,7 +75,7 @@ class Command(BaseCommand):
         """Import and print the result."""
         try:
             interval_s = interval_of(options["interval"])
-            with Progress(self.stderr) as progress:
+            with interruptible(), Progress(self.stderr) as progress:
                 done = import_files(
                     options["cluster"],
                     options["files"],

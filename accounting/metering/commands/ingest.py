@@ -12,7 +12,13 @@ from django.db import InterfaceError, OperationalError, connection
 from accounting.core.interval import Interval
 from accounting.kit.audit import SYSTEM, act
 from accounting.kit.commands.arguments import WrongUse
-from accounting.kit.commands.output import FINDING, HIDDEN, INTERRUPTED, WRONG_USE
+from accounting.kit.commands.output import (
+    FINDING,
+    HIDDEN,
+    INTERRUPTED,
+    WRONG_USE,
+    interruptible,
+)
 from accounting.kit.commands.progress import Progress
 from accounting.kit.outcomes import Refused
 from accounting.metering.commands.arguments import clusters_named, ended_range
@@ -76,7 +82,8 @@ class Command(BaseCommand):
             self.stderr.write(f"ingest: {error}")
             sys.exit(WRONG_USE)
         try:
-            failed = self._ingest(clusters, period, pause_s=pause_s)
+            with interruptible():
+                failed = self._ingest(clusters, period, pause_s=pause_s)
         except KeyboardInterrupt:
             self.stderr.write(
                 "ingest: stopped. Computed windows are kept. Run the same command again to "

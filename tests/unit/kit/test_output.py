@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from django.core.management.base import OutputWrapper
+from django.db import ProgrammingError
 
-from accounting.kit.commands.output import write_rows
+from accounting.kit.commands.output import interruptible, write_rows
 
 MIB = 1 << 20
 
@@ -57,3 +58,13 @@ def test_a_large_report_is_not_held_in_memory(kind: str) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < MIB / 4, "the rows are more than a megabyte"
+
+
+def test_an_interrupt_behind_an_error_of_the_database_is_an_interrupt() -> None:
+    """As psycopg and Django raise it when Ctrl-C comes in the middle of a statement."""
+    fault = ProgrammingError("connection in transaction status ACTIVE")
+    fault.__context__ = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        raise fault
+    with pytest.raises(ProgrammingError), interruptible():
+        raise ProgrammingError("syntax error")
