@@ -29,7 +29,9 @@ KEPT = timedelta(days=90)
 """How far back the history goes; the pages of changes, contests and the audit log keep all."""
 ALERTS = "alerts"
 """The name of the count of new alerts, beside the names of kinds; also the route of its page."""
-_COUNTS = f"SELECT {', '.join(f'({kind.count})' for kind in KINDS)}, ({NEW_ALERTS})"
+_COUNTED = f"SELECT {', '.join(f'({kind.count})' for kind in KINDS)}, ({NEW_ALERTS})"
+_COUNTS = "\n".join(line.strip() for line in _COUNTED.splitlines())
+"""Not indented: psycopg keeps the parsed form of statements of up to 4,096 characters."""
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
 

@@ -133,6 +133,7 @@ PAGES = {
     "/quotas": "Quotas",
     "/quotas?q=nothing-like-it": "Quotas",
     "/quotas/file": "Quotas from a file",
+    "/quotas/pending": "Pending work",
     "/quotas/limits": "Everything that limits GPUs",
     "/quotas/limits?q=nothing-like-it": "Everything that limits GPUs",
     "/quotas/yaml?cluster=north&team=vision": "Quota as YAML",

@@ -255,7 +255,7 @@ def test_a_lead_of_one_team_sees_nothing_of_another(
     assert whats("lena") == []
     client = sign_in("lena")
     assert "Contest of Vision" not in html_of(client.get("/inbox"))
-    assert "Waiting for you" not in html_of(client.get("/teams/vision"))
+    assert "inbox-title" not in html_of(client.get("/teams/vision"))
     assert sign_in("luis").get("/api/v1/inbox?team=search").status_code == 404
     assert client.get("/teams/robotics").status_code == 404
     ChangeSet.objects.update(state="declined", ended_by="ana", ended_at=NOW)
@@ -267,7 +267,7 @@ def test_cards_show_all_of_it_or_what_is_about_the_team(
 ) -> None:
     ana = sign_in("ana")
     assert "Nothing waits for you." in html_of(ana.get("/"))
-    assert "Waiting for you" not in html_of(ana.get("/teams/vision"))
+    assert "inbox-title" not in html_of(ana.get("/teams/vision"))
     asked = every_kind(story)
     front = html_of(ana.get("/"))
     assert front.count('<span class="what">') == 5

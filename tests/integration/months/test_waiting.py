@@ -80,7 +80,7 @@ def test_a_reopening_waits_for_every_other_person_of_finance(sign_in: SignIn) ->
     assert REASON in page
     page = html_of(sign_in("ana").get("/account"))
     assert "Menu, 3 wait for you" in page  # and a namespace and a model of the story
-    assert "Waiting for you" not in text_of(sign_in, "fin", "/months")
+    assert "Waiting for you 1" not in text_of(sign_in, "fin", "/months")
     confirm_reopening(asked.pk, user("ana"))
     assert told(sign_in, "Billing") == {
         "fin": "Billing, 1 waits for you",

@@ -387,7 +387,7 @@ def test_admins_are_told_what_waits_for_them(desk: Office, sign_in: SignIn) -> N
     page = text(sign_in("ana").get("/changes"))
     assert "Waiting for you 1" in page
     assert "Vision: 24 → 32 GPUs" in page
-    assert "Waiting for you" not in text(sign_in("fin").get("/changes"))
+    assert "Waiting for you 1" not in text(sign_in("fin").get("/changes"))
     change = ChangeSet.objects.latest("pk")
     act(sign_in("ana"), change, "plan")
     desk.work()
