@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -157,15 +158,7 @@ def queue_draft(request: HttpRequest, number: int) -> HttpResponse:
     if change is None:
         raise Http404("it no longer waits for this")
 
-    def draft(work: str) -> ChangeSet:
-        return draft_queue_value(
-            record.cluster,
-            change,
-            work,
-            actor=request.user,  # type: ignore[arg-type]  # signed in
-            at=visitor_of(request).now,
-        )
-
+    draft = partial(draft_queue_value, record.cluster, change)
     return _drafted(request, record, draft)
 
 
@@ -173,22 +166,14 @@ def queue_draft(request: HttpRequest, number: int) -> HttpResponse:
 def quota_draft(request: HttpRequest, number: int) -> HttpResponse:
     """A draft change set with a larger quota of a team that one leads, or of any as an admin."""
     record, wait = _waiting(request, number)
-    visitor = visitor_of(request)
-    known = quota_raises(visitor.scope, record.cluster, wait.starts_if)
+    scope = visitor_of(request).scope
+    known = quota_raises(scope, record.cluster, wait.starts_if)
     token = request.POST.get("raise", "")
     raised = next((one for one in known if one.token == token), None)
     if raised is None:
         raise Http404("it no longer waits for this, or for a quota of another team")
 
-    def draft(work: str) -> ChangeSet:
-        return draft_quota_raise(
-            record.cluster,
-            raised,
-            work,
-            actor=request.user,  # type: ignore[arg-type]  # signed in
-            at=visitor.now,
-        )
-
+    draft = partial(draft_quota_raise, record.cluster, raised)
     return _drafted(request, record, draft)
 
 
@@ -206,11 +191,16 @@ def _waiting(request: HttpRequest, number: int) -> tuple[WaitRecord, WaitingUnit
 
 
 def _drafted(
-    request: HttpRequest, record: WaitRecord, draft: Callable[[str], ChangeSet]
+    request: HttpRequest, record: WaitRecord, draft: Callable[..., ChangeSet]
 ) -> HttpResponse:
-    """The page of the draft; the page of the work, with a message, if it is refused."""
+    """The page of the draft; the page of the work, with a message, if it is refused.
+
+    Args:
+        draft: gets the name of the work, and who drafts it when.
+    """
+    work, at = f"{record.namespace}/{record.name}", visitor_of(request).now
     try:
-        made = draft(f"{record.namespace}/{record.name}")
+        made = draft(work, actor=request.user, at=at)
     except (ChangeRefused, EditsRefused, LostUpdate) as error:
         messages.error(request, f"No draft was made: {error}.")
         return redirect("queue-unit", number=record.pk)

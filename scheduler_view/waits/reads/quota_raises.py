@@ -30,14 +30,12 @@ class QuotaRaise:
     Attributes:
         edits: one for each quota that is used up.
         more: how many units each adds, and to which namespace.
-        teams: their ids.
         asked: the number of the newest change set that sets as much and is not decided; None
             without one.
     """
 
     edits: tuple[QuotaEdit, ...]
     more: tuple[tuple[int, str], ...]
-    teams: frozenset[int]
     asked: int | None = None
 
     @property
@@ -62,9 +60,8 @@ def quota_raises(
     """
     wanted = [
         parts
-        for one in changes
-        if all(part["change"] == "raise_quota" for part in _parts(one))
-        for parts in [_parts(one)]
+        for parts in map(_parts, changes)
+        if all(part["change"] == "raise_quota" for part in parts)
     ]
     if not wanted:
         return []
@@ -90,19 +87,18 @@ def _raise_of(
     parts: Sequence[Change],
     keys: Mapping[tuple[str, str], tuple[QuotaTarget, str]],
 ) -> QuotaRaise | None:
-    edits, more, teams = [], [], set()
+    edits, more = [], []
     for part in parts:
         resource = resource_of(part["key"]) or ""
         target, place = keys.get((part["quota"], resource), (None, ""))
         if target is None or int(part["to"]) <= target.split[place]:
             return None  # of somebody else, or as large already and on its way to the cluster
-        edits.append(raised_edit(target, place, int(part["to"])))
+        edits.append(_raised_edit(target, place, int(part["to"])))
         more.append((int(part["to"]) - target.split[place], place))
-        teams.add(target.team_id)
-    return QuotaRaise(tuple(edits), tuple(more), frozenset(teams))
+    return QuotaRaise(tuple(edits), tuple(more))
 
 
-def raised_edit(target: QuotaTarget, place: str, share: int) -> QuotaEdit:
+def _raised_edit(target: QuotaTarget, place: str, share: int) -> QuotaEdit:
     """A quota with a larger share for one namespace, and the same for the others.
 
     Over several namespaces the shares become its weights: by its rule, others would also get more.

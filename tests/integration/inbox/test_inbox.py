@@ -26,6 +26,7 @@ from accounting.metering.models.ledger import DataIssue
 from accounting.months.models.close import CloseOverride
 from accounting.months.models.contest import Contest, ContestStep
 from accounting.months.models.period import PeriodRevision
+from accounting.months.tasks.periods import next_to_close
 from accounting.prices.models.price_draft import DraftState, PriceDraft
 from scheduler_view.changes.models import ChangeSet, ChangeState
 from scheduler_view.clusters.models import Drift
@@ -207,12 +208,14 @@ def test_a_month_waits_for_its_close_from_72_hours_after_its_end(
     assert whats("fin") == [], "the first close skipped October for good"
     settled_month("2026-12")
     assert whats("fin") == ["Close December 2026"]
+    assert next_to_close() == "2026-12"
     later.reopened_at, later.reopen_reason = NOW + HOUR, REASON
     later.reopened_by, later.reopen_confirmed_by = user("fin"), user("ana")
     later.save()
     settled_month("2026-11", revision=2)
     [row] = inbox_rows(asker("fin", NOW + 2 * HOUR))
     assert (row.what, row.since) == ("Close November 2026", NOW + HOUR)
+    assert next_to_close() == "2026-11"
 
 
 def test_the_author_of_a_change_is_not_asked_to_approve_it(story: Story) -> None:
