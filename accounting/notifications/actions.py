@@ -15,8 +15,8 @@ from accounting.notifications.models import (
     NotificationKind,
     NotificationState,
 )
-from accounting.notifications.reads import is_wanted
-from accounting.notifications.rules import body_text, header_text
+from accounting.notifications.reads import is_wanted, recipient_of
+from accounting.notifications.rules import Delivery, body_text, header_text
 
 
 def enqueue(
@@ -65,6 +65,23 @@ def enqueue(
     if is_new:
         wake_worker(SEND_NOTIFICATIONS)
     return is_new
+
+
+def ask(to: str, subject: str, text: str, *, key: str) -> Delivery:
+    """Store a question to a person or an address, as `enqueue` does.
+
+    Args:
+        to: the name or the address of a person, or another address.
+    """
+    recipient = recipient_of(to)
+    if recipient is None:
+        return Delivery.NOBODY
+    if not enqueue(recipient, NotificationKind.IDLE, subject, text, key=key):
+        return Delivery.NOBODY
+    if not settings.EMAIL_HOST:
+        return Delivery.NO_SERVER
+    has_address = isinstance(recipient, str) or bool(recipient.email)
+    return Delivery.MAILED if has_address else Delivery.NO_ADDRESS
 
 
 def send_again(number: int, person: AbstractBaseUser) -> None:

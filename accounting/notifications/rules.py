@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from enum import StrEnum
 
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(hours=1)
@@ -16,6 +17,16 @@ NO_SERVER = "No mail server is set."
 NO_ADDRESS = "This person has no mail address."
 TURNED_OFF = "This person turned these messages off."
 DEACTIVATED = "This person's account is deactivated."
+
+
+class Delivery(StrEnum):
+    """What becomes of a question, as a sentence for who asked; `to` is as they typed it."""
+
+    MAILED = "Your message to {to} is on its way."
+    NO_SERVER = "No mail server is set, so that nothing was mailed to {to}."
+    NO_ADDRESS = "{to} has no mail address, and finds your message under Notifications."
+    NOBODY = "{to} has no account that takes messages, so that nothing was sent."
+
 
 # Control and format characters, line and paragraph separators: they break headers or turn text
 # around (Unicode categories Cc, Zl, Zp, and the bidirectional controls of UAX 9).

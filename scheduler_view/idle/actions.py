@@ -13,9 +13,7 @@ from accounting.kit.inputs import body, reason, value
 from accounting.kit.locks import lock
 from accounting.kit.outcomes import Done, RefusalCode, Refused
 from accounting.kit.tags.units import short_day
-from accounting.notifications.actions import enqueue
-from accounting.notifications.models import NotificationKind
-from accounting.notifications.reads import recipient_of
+from accounting.notifications.actions import ask
 from scheduler_view.idle.models import IdleAct, IdleNote
 from scheduler_view.idle.reads import IdleRow, idle_row
 
@@ -60,7 +58,6 @@ def ask_owner(number: int, given: AskOwner, person: AbstractBaseUser) -> Done:
         Refused: there is no such holder, or somebody asked about it within a day.
     """
     to = given.to.strip()
-    recipient, is_told = recipient_of(to), False
     with transaction.atomic():
         lock("idle-notes", number)  # the same form, sent twice, is one message
         row = _found(number, person)
@@ -69,15 +66,10 @@ def ask_owner(number: int, given: AskOwner, person: AbstractBaseUser) -> Done:
             raise Refused(text, RefusalCode.CONFLICT)
         with act(person, f"Asked about {row.name}"):
             note = _store(row, IdleAct.ASKED, given.text, person, to=to)
-            if recipient is not None:
-                subject = f"{row.name} is idle"
-                key = f"idle:{note.pk}"
-                is_told = enqueue(
-                    recipient, NotificationKind.IDLE, subject, given.text, key=key
-                )
-    if is_told:
-        return Done(row.id, text=f"Your message to {to} is on its way.")
-    return Done(row.id, text=f"Your message about {row.name} is recorded.")
+            subject, key = f"{row.name} is idle", f"idle:{note.pk}"
+            delivery = ask(to, subject, given.text, key=key)
+    told = f"Your message about {row.name} is recorded."
+    return Done(row.id, text=f"{told} {delivery.format(to=to)}" if to else told)
 
 
 def ignore_holder(number: int, given: IgnoreHolder, person: AbstractBaseUser) -> Done:

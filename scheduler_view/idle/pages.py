@@ -22,7 +22,7 @@ from accounting.kit.pages.paging import paged
 from accounting.kit.pages.permissions import page, visitor_of
 from accounting.kit.reads.selection import check_word
 from accounting.kit.tags.units import duration, money, rate
-from accounting.notifications.reads import recipient_of
+from accounting.notifications.rules import Delivery
 from scheduler_view.idle.actions import AskOwner, ask_owner
 from scheduler_view.idle.reads import (
     IdleRow,
@@ -111,10 +111,10 @@ def mail_link(subject: str, text: str, to: str = "") -> str:
 
 def _ask_and_link(number: int, given: AskOwner, person: AbstractBaseUser) -> Done:
     """Ask; where no mail goes out, the answer opens the message in the visitor's program."""
-    done = ask_owner(number, given, person)
-    if settings.EMAIL_HOST and recipient_of(given.to.strip()) is not None:
+    done, to = ask_owner(number, given, person), given.to.strip()
+    if Delivery.MAILED.format(to=to) in done.text:
         return done
-    link = mail_link("Idle GPUs", given.text, given.to.strip())
+    link = mail_link("Idle GPUs", given.text, to)
     told = '{} <a href="{}">Open it in your mail program</a>.'
     return replace(done, text=format_html(told, done.text, link))
 

@@ -12,9 +12,8 @@ from accounting.kit.audit import act
 from accounting.kit.locks import lock
 from accounting.kit.outcomes import Refused
 from accounting.metering.models.cluster import Cluster
-from accounting.notifications.actions import enqueue
-from accounting.notifications.models import NotificationKind
-from accounting.notifications.reads import recipient_of
+from accounting.notifications.actions import ask
+from accounting.notifications.rules import Delivery
 from scheduler_view.changes.actions.change_sets import create
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.changes.rules.edit import Draft, QuotaEdit
@@ -77,14 +76,14 @@ def ask_owner(
     *,
     actor: AbstractBaseUser,
     at: datetime,
-) -> bool:
+) -> Delivery:
     """Accept recommendations, with a note of who was asked, and send the message.
 
     Args:
         rows: at least one.
         to: a person by name or address, or another address.
 
-    Returns whether the message is in the outbox: not if `to` is neither, or wants no messages.
+    Returns what becomes of the message.
 
     Raises:
         Refused: one is decided already, or the note would be too long.
@@ -101,11 +100,8 @@ def ask_owner(
                 actor=actor,
                 at=at,
             )
-        recipient = recipient_of(to)
-        if recipient is None:
-            return False
         key = f"recommendation:{rows[0].token}:{at.isoformat()}"
-        return enqueue(recipient, NotificationKind.IDLE, subject, text, key=key)
+        return ask(to, subject, text, key=key)
 
 
 def _refuse_decided(rows: Sequence[RecommendationRow]) -> None:

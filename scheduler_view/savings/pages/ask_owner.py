@@ -18,6 +18,7 @@ from accounting.kit.forms import AccessibleForm
 from accounting.kit.outcomes import Refused
 from accounting.kit.pages.permissions import FORM, page, visitor_of
 from accounting.kit.tags.units import money
+from accounting.notifications.rules import Delivery
 from scheduler_view.clusters.rules.wording import counted
 from scheduler_view.idle.pages import mail_link
 from scheduler_view.idle.reads import owner_of_work
@@ -63,7 +64,7 @@ def recommendation_ask(request: HttpRequest) -> HttpResponse:
         to, text = form.cleaned_data["to"], form.cleaned_data["text"]
         subject = f"{line.name}: {line.rule}"
         try:
-            is_stored = ask_owner(
+            delivery = ask_owner(
                 line.rows,
                 to,
                 subject,
@@ -74,7 +75,7 @@ def recommendation_ask(request: HttpRequest) -> HttpResponse:
         except Refused as error:
             form.add_error(None, str(error))
         else:
-            told = _told(to, subject, text, is_stored=is_stored)
+            told = _told(delivery, to, subject, text)
             messages.success(request, told)
             return redirect(list_of(request))
     context = {
@@ -119,15 +120,9 @@ def message(line: FamilyLine) -> str:
     )
 
 
-def _told(to: str, subject: str, text: str, *, is_stored: bool) -> SafeString:
-    if is_stored and settings.EMAIL_HOST:
-        return format_html("Your message to {} is on its way.", to)
-    if is_stored:
-        found = "No mail server is set, so that nothing was mailed to {0}."
-    else:
-        found = "{0} has no account that takes messages, so that nothing was sent."
-    return format_html(
-        found + ' You can <a href="{1}">send it with your mail program</a>.',
-        to,
-        mail_link(subject, text, to),
-    )
+def _told(delivery: Delivery, to: str, subject: str, text: str) -> SafeString | str:
+    told = delivery.format(to=to)
+    if delivery == Delivery.MAILED:
+        return told
+    link = '{} <a href="{}">Open it in your mail program</a>.'
+    return format_html(link, told, mail_link(subject, text, to))

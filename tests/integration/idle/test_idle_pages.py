@@ -153,7 +153,8 @@ def test_a_message_to_a_person_or_an_address_is_sent(
     luis, pk = sign_in("luis"), number()
     given = {"to": "mia", "text": "Is notebook-mara still needed?"}
     page = text(luis.post(f"/idle/{pk}/ask", given, follow=True))
-    assert "Your message to mia is on its way. Open it in your mail program" in page
+    assert "is on its way" not in page, "no mail server is set"
+    assert "nothing was mailed to mia. Open it in your mail program" in page
     told = Notification.objects.get()
     assert (told.person and told.person.username, told.subject) == (
         "mia",
@@ -167,6 +168,9 @@ def test_a_message_to_a_person_or_an_address_is_sent(
     assert "Your message to mara@example.org is on its way." in page
     assert "Open it in your mail program" not in page
     assert Notification.objects.filter(address="mara@example.org").count() == 1
+    IdleNote.objects.all().delete()
+    page = text(luis.post(f"/idle/{pk}/ask", given | {"to": "mia"}, follow=True))
+    assert "mia has no mail address, and finds your message" in page
 
 
 def test_what_became_of_it_is_told(sign_in: SignIn, story: Story) -> None:
