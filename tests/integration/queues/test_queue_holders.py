@@ -13,7 +13,6 @@ from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import Story
 
-NOW = timezone.now()
 GPUS = {"resource": "nvidia.com/gpu"}
 FIELD = "h100/nvidia.com/gpu/nominalQuota"
 
@@ -42,7 +41,7 @@ def record(story: Story, namespace: str, name: str, bound: datetime | None) -> i
         stage="" if bound else "held_back",
         cause="" if bound else "queue",
         bound_at=bound,
-        created_at=NOW,
+        created_at=timezone.now(),
     ).pk
 
 
@@ -50,7 +49,8 @@ def record(story: Story, namespace: str, name: str, bound: datetime | None) -> i
 def number(story: Story, sign_in: SignIn) -> int:
     """Work of vision behind the queue `large`, which has let in work of vision and of search."""
     del sign_in
-    record(story, "vision-prod", "tune", NOW)
+    now = timezone.now()
+    record(story, "vision-prod", "tune", now)
     UnitWait.objects.create(
         cluster=story.cluster,
         kind="Job",
@@ -58,9 +58,9 @@ def number(story: Story, sign_in: SignIn) -> int:
         name="train",
         stage="held_back",
         cause="queue",
-        since=NOW,
-        cause_since=NOW,
-        changed_at=NOW,
+        since=now,
+        cause_since=now,
+        changed_at=now,
         digest="",
         content={
             "contributing": [],
@@ -99,7 +99,7 @@ def number(story: Story, sign_in: SignIn) -> int:
         uid="u",
         resource_version="1",
         digest="",
-        changed_at=NOW,
+        changed_at=now,
         manifest={
             "metadata": {"name": "large"},
             "spec": {

@@ -17,7 +17,6 @@ from tests.integration.conftest import SignIn
 from tests.page_html import html_of
 from tests.story import Story
 
-NOW = timezone.now()
 GPU = "nvidia.com/gpu"
 RAISE = {"change": "raise_quota", "key": f"requests.{GPU}", "to": 12}
 OURS = RAISE | {"quota": "vision-prod/gpu-ledger"}
@@ -38,7 +37,7 @@ def number(story: Story, sign_in: SignIn) -> int:
         version=0,
     )
     names = {"cluster": story.cluster, "kind": "Job", "namespace": "vision-prod"}
-    since = NOW - timedelta(hours=9, minutes=12)
+    since = timezone.now() - timedelta(hours=9, minutes=12)
     UnitWait.objects.create(
         **names,
         name="train",
@@ -170,7 +169,7 @@ def test_a_change_for_another_namespace_is_not_the_one_that_is_needed(
     edit = QuotaEdit("vision", GPU, 20, rule=SplitRule.WEIGHTS, weights=weights)
     ana = get_user_model().objects.get(username="ana")
     draft = Draft([edit], "For the lab alone.")
-    create(cluster=story.cluster, draft=draft, actor=ana, at=NOW)
+    create(cluster=story.cluster, draft=draft, actor=ana, at=timezone.now())
     luis = sign_in("luis")
     page = luis.get(f"/queues/{number}")
     assert "Request a quota of 20 GPUs, 4 more for vision-prod" in text(page)

@@ -1,7 +1,7 @@
 """Nodes with problems on the page of queues and over REST, and whose names are shown."""
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
@@ -15,7 +15,6 @@ from tests.page_html import html_of
 from tests.story import Story
 
 GPU = "nvidia.com/gpu"
-FIRST = timezone.now() - timedelta(hours=1)
 SILENT = "The labels of g0 show GPUs, but its device plugin reports none."
 
 
@@ -63,8 +62,7 @@ def cluster(*, is_repaired: bool = False) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def observe(story: Story, minutes: int, **more: Any) -> None:
-    at = FIRST + timedelta(minutes=minutes)
+def observe(story: Story, at: datetime, **more: Any) -> None:
     store_waits(story.cluster, read_world(cluster(**more), to_ms(at)), at)
 
 
@@ -74,13 +72,14 @@ def texts(sign_in: SignIn, who: str) -> list[str]:
 
 
 def test_a_note_lasts_from_its_first_observation_to_its_end(story: Story) -> None:
+    first = timezone.now() - timedelta(hours=1)
     for minutes in (0, 5):
-        observe(story, minutes)
+        observe(story, first + timedelta(minutes=minutes))
     run = ObservationRun.objects.get(kind="UnitWait")
     assert [one["kind"] for one in run.notes] == ["silent_nodes", "drains"]
     since = {to_instant(one["since_ms"]) for one in run.notes}
-    assert since == {to_instant(to_ms(FIRST))}
-    observe(story, 10, is_repaired=True)
+    assert since == {to_instant(to_ms(first))}
+    observe(story, first + timedelta(minutes=10), is_repaired=True)
     run.refresh_from_db()
     assert [one["kind"] for one in run.notes] == ["drains"]
 
@@ -88,7 +87,7 @@ def test_a_note_lasts_from_its_first_observation_to_its_end(story: Story) -> Non
 def test_notes_are_shown_without_names_of_other_teams(
     story: Story, sign_in: SignIn
 ) -> None:
-    observe(story, 0)
+    observe(story, timezone.now() - timedelta(hours=1))
     assert texts(sign_in, "ana") == [
         SILENT,
         "g1 is cordoned, and the disruption budget search-prod/web allows no eviction of "  # noqa: ISC004
