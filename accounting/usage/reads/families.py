@@ -90,20 +90,16 @@ _HOLDS = """
           AND coalesce(t.slug, 'unmapped') = %(team)s
           AND (%(scope)s::bigint[] IS NULL OR a.team_id = ANY(%(scope)s))
     ), changes AS (
-        SELECT kind, name, bound_ms AS at_ms, gpus FROM held
+        SELECT kind, name, bound_ms AS at_ms, gpus, ended_ms IS NULL AS is_open FROM held
         UNION ALL
-        SELECT kind, name, ended_ms, -gpus FROM held WHERE ended_ms IS NOT NULL
+        SELECT kind, name, ended_ms, -gpus, false FROM held WHERE ended_ms IS NOT NULL
     ), sums AS (
-        SELECT kind, name,
+        SELECT kind, name, at_ms, is_open,
                sum(gpus) OVER (PARTITION BY kind, name ORDER BY at_ms, gpus) AS gpus
         FROM changes
-    ), most AS (
-        SELECT kind, name, max(gpus) AS gpus FROM sums GROUP BY kind, name
     )
-    SELECT kind, name, min(bound_ms),
-           CASE WHEN NOT bool_or(ended_ms IS NULL) THEN max(ended_ms) END, most.gpus
-    FROM held JOIN most USING (kind, name)
-    GROUP BY kind, name, most.gpus
+    SELECT kind, name, min(at_ms), CASE WHEN NOT bool_or(is_open) THEN max(at_ms) END, max(gpus)
+    FROM sums GROUP BY kind, name
 """
 
 
