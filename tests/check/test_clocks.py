@@ -1,7 +1,7 @@
-"""No test module asks a clock while it is imported.
+"""No test module reads a clock while it is imported.
 
-All modules are imported before the first test runs: what one of them called now is up to the
-length of a whole run old when its own tests compare it with a page.
+pytest imports all modules before it runs the first test. A time that was read then can be as old as
+the whole run is long when a test of the module compares it with a page.
 """
 
 import ast
@@ -16,20 +16,20 @@ CLOCKS = {
 }
 
 
-def test_no_module_asks_a_clock_when_it_is_imported() -> None:
+def test_no_module_reads_a_clock_when_it_is_imported() -> None:
     paths = sorted(TESTS.rglob("*.py"))
     assert len(paths) > 500
-    asked = {
+    read = {
         f"{path.relative_to(TESTS.parent)}:{call.lineno}"
         for path in paths
         for call in run_at_import(ast.parse(path.read_text()))
         if isinstance(call, ast.Call) and ast.unparse(call.func) in CLOCKS
     }
-    assert asked == set()
+    assert read == set()
 
 
 def run_at_import(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes outside bodies of functions; defaults and decorators are run at once."""
+    """All nodes but the bodies of functions, which run later than their defaults and decorators."""
     yield node
     for name, value in ast.iter_fields(node):
         is_later = name == "body" and isinstance(
