@@ -116,6 +116,7 @@ OVERVIEW = NavItem(
             under=("/overview", "/inbox", "/explain"),
         ),
         Tab("teams", "Teams", "t", in_teams_only, keeps_range=True),
+        Tab("explore", "Explore", allows=in_team, keeps_range=True),
         OWN_BUDGETS,
     ),
 )

@@ -45,6 +45,8 @@ PAGES = {
     "/overview/changes?cmp=off": "Biggest changes",
     "/overview/idle?range=last-7-days": "Largest idle",
     "/overview/idle?model=NVIDIA-NONE": "Largest idle",
+    "/explore": "Explore",
+    "/explore?by=family&then=tier&show=busy_share&not_team=vision": "Explore",
     "/teams": "Teams",
     "/teams?group=none&hide=coverage,idle": "Teams",
     "/teams/vision": "Vision",

@@ -137,16 +137,18 @@ def step_axis(steps: TimeAxis) -> Figure:
 
 
 def money_by_step(
-    steps: TimeAxis, series: Sequence[PlotSeries], currency_sign: str
+    steps: TimeAxis, series: Sequence[PlotSeries], currency_sign: str, unit: str = ""
 ) -> Figure:
     """Stacked bars: x hour, billing day or month, y money, in the colors of the series.
+
+    Without a sign of a currency, y is an amount in `unit`.
 
     A step at which no series has a value is marked as unknown: dashed, not zero. `meta`
     contains the days of each step, for selecting a range by dragging.
     """
     x = list(steps.labels)
     is_dense = len(x) > DENSE
-    money = money_text(currency_sign)
+    money = money_text(currency_sign, unit)
     bars = [
         {
             "type": "bar",
@@ -181,6 +183,31 @@ def money_by_step(
             yaxis=axis(
                 rangemode="tozero", tickformat=short_money(currency_sign), nticks=5
             ),
+        ),
+    }
+
+
+def shares_by_step(steps: TimeAxis, series: Sequence[PlotSeries]) -> Figure:
+    """Lines: x a step, y a share from 0 to 1, which do not add up; no value is a gap."""
+    lines = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "name": one.name,
+            "x": list(steps.labels),
+            "y": [None if v is None else float(v) for v in one.values],
+            "line": {"color": f"$c{one.slot}", "width": 2},
+            "hovertemplate": f"%{{y:.1%}}<extra>{one.name}</extra>",
+            "meta": one.url,
+        }
+        for one in series
+    ]
+    return {
+        "data": lines,
+        "layout": layout(
+            meta={"edges": steps.edges, "currency": ""},
+            xaxis=step_axis(steps) | {"fixedrange": False},
+            yaxis=axis(range=[0, 1.02], tickformat=".0%", nticks=5),
         ),
     }
 

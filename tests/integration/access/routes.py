@@ -73,6 +73,7 @@ PAGES: dict[str, Route] = {
     "": Route("/", (200, 200, 302, 200, 200)),
     "overview/changes": Route("/overview/changes", ALL),
     "overview/idle": Route("/overview/idle", ALL),
+    "explore": Route("/explore", ALL),
     "sign-in": Route("/sign-in", FOUND, FOUND, is_open=True),
     "welcome/<uidb64>/<token>": Route(
         "/welcome/MQ/used-link", MISSING, MISSING, is_open=True

@@ -21,7 +21,7 @@ from tests.story import Story
 
 SETTINGS = "Prices, Data health, Account, Notifications, API"
 WHOLE = {
-    "Overview": "Overview",
+    "Overview": "Overview, Explore",
     "Teams": "Teams",
     "Workloads": "Waiting, Idle now",
     "GPUs": "GPUs and nodes, Pools",
@@ -42,7 +42,7 @@ SHOWN: dict[str, dict[str, str]] = {
     "ana": WHOLE | OF_ADMIN,
     "fin": WHOLE,
     "luis": {
-        "Overview": "Overview, Budgets",
+        "Overview": "Overview, Explore, Budgets",
         "Workloads": "Waiting, Idle now",
         "GPUs": "GPUs and nodes, Pools",
         "Quotas": "Quotas, Limits, Changes, Tiers",
@@ -51,7 +51,7 @@ SHOWN: dict[str, dict[str, str]] = {
         "Settings": SETTINGS,
     },
     "mia": {
-        "Overview": "Overview, Teams",
+        "Overview": "Overview, Teams, Explore",
         "Workloads": "Waiting",
         "GPUs": "GPUs and nodes, Pools",
         "Quotas": "Quotas, Limits, Changes, Tiers",
@@ -205,7 +205,12 @@ def test_a_lead_of_several_teams_chooses_below_overview(
     Membership.objects.create(user=luis, team=story.teams["search"], role=TeamRole.LEAD)
     client = sign_in("luis")
     page = client.get("/")
-    assert [one.label for one in links(page, "tab")] == ["Overview", "Teams", "Budgets"]
+    assert [one.label for one in links(page, "tab")] == [
+        "Overview",
+        "Teams",
+        "Explore",
+        "Budgets",
+    ]
     team = client.get("/teams/search")
     assert [one.label for one in links(team, "nav-link") if one.current] == ["Overview"]
     assert "Budgets" not in [one.label for one in links(team, "tab")]

@@ -27,6 +27,8 @@ MOST = {
     "/overview/changes": 13,
     "/overview/changes?range=last-7-days": 14,
     "/overview/idle": 10,
+    "/explore": 14,
+    "/explore?by=family&then=tier&not_team=vision&range=last-month": 14,
     "/teams": 16,
     "/teams?range=last-7-days": 16,
     "/teams/vision": 28,
