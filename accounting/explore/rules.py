@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import StrEnum
 
 from accounting.core.interval import HOUR_MS
 from accounting.usage.rules.rows import UsageRow
@@ -51,3 +52,11 @@ MEASURES = {
         ExploreMeasure("busy_share", "Busy share", "efficiency", is_share=True),
     )
 }
+
+
+class Audience(StrEnum):
+    """Who sees a saved view."""
+
+    MINE = "mine"
+    TEAM = "team"
+    ALL = "all"

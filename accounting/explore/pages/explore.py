@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Any
+from typing import Any, cast
 
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -11,8 +12,10 @@ from accounting.core.money import amount_of, minor_places
 from accounting.explore.pages.explore_chart import explore_chart
 from accounting.explore.pages.explore_state import ExploreState
 from accounting.explore.pages.rows import label_of, lines_of
+from accounting.explore.pages.saved_views import add_url
 from accounting.explore.reads.groupings import FILTERED, GROUPINGS
 from accounting.explore.reads.table import ExploreTable, explored
+from accounting.explore.reads.views import view_rows
 from accounting.explore.rules import MEASURES
 from accounting.kit.pages.filters import value_label, written
 from accounting.kit.pages.permissions import signed_in
@@ -47,6 +50,8 @@ def explore(request: HttpRequest) -> HttpResponse:
         "by": ",".join(state.by),
         "fixed": state.closes.is_all or bool(state.named),
         "reopened": _not_in_effect(state),
+        "views": view_rows(cast("User", request.user), state.visitor.scope),
+        "save_url": add_url(request),
     }
     if not state.visitor.scope.sees_any:
         return render(request, "explore/explore.html", context)

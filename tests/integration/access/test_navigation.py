@@ -188,7 +188,8 @@ def test_an_address_that_only_begins_like_a_tab_belongs_to_none() -> None:
 def test_a_lead_of_one_team_has_its_tabs_as_overview(sign_in: SignIn) -> None:
     client = sign_in("luis")
     page = client.get("/", follow=True)
-    labels = ["Summary", "Workloads", "Quota", "Budgets", "Members and rules"]
+    labels = ["Summary", "Workloads", "Quota", "Explore", "Budgets"]
+    labels.append("Members and rules")
     assert [one.label for one in links(page, "tab")] == labels
     assert 'href="/teams"' not in html_of(page)
     budgets = client.get("/budgets")
