@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from accounting.core.money import amount_of, minor_places
-from accounting.explore.pages.explore_chart import explore_chart
+from accounting.explore.pages.explore_chart import chart_by_name, chart_through_time
 from accounting.explore.pages.explore_state import ExploreState
 from accounting.explore.pages.rows import label_of, lines_of
 from accounting.explore.pages.saved_views import add_url
@@ -22,7 +22,7 @@ from accounting.kit.pages.permissions import signed_in
 from accounting.kit.reads.dimensions import BY_NAME
 from accounting.kit.reads.selection import SelectionError
 from accounting.usage.pages.lede import spend_lede
-from accounting.usage.pages.steps import FREQUENCY, steps_of
+from accounting.usage.pages.steps import steps_of
 from accounting.usage.reads.breakdown import Breakdown, Sides, summarise
 from accounting.usage.reads.coverage import (
     covered_length_ms,
@@ -97,13 +97,15 @@ def _found(state: ExploreState) -> dict[str, Any]:
     chart = None
     if state.time and table.rows:
         steps = steps_of(state, missing, state.time)
-        chart = explore_chart(state, table, steps, places)
+        chart = chart_through_time(state, table, steps, places)
+    elif len(state.by) > 1 and table.cells:
+        chart = chart_by_name(state, table, places)
     return {
         "table": lines_of(state, table),
         "breakdown": found,
         "doubt": found.summary.allocated.doubt if found.summary.allocated else "",
         "chart": chart,
-        "frequency": FREQUENCY.get(state.time, ""),
+        "chart_title": state.chart_title,
         "missing_days": missing,
         "sentences": _sentences(state, found, missing, table),
     }

@@ -10,6 +10,7 @@ from functools import cached_property
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
+from django.utils.text import capfirst
 
 from accounting.access.reads.teams import TeamRef, visible_teams
 from accounting.core.billing_calendar import DayRange
@@ -32,6 +33,7 @@ from accounting.kit.reads.dimensions import BY_NAME, Dimension
 from accounting.kit.reads.selection import Amounts, Selection, SelectionError
 from accounting.kit.tags.pages import lower_first
 from accounting.usage.pages.page_state import PageState
+from accounting.usage.pages.steps import FREQUENCY
 from accounting.usage.reads.booked import have_days
 from accounting.usage.reads.closed_months import ClosedMonth, closed_months
 
@@ -135,12 +137,15 @@ class ExploreState(PageState):
         return next((name for name in self.by if name in TIMES), "")
 
     @property
-    def title_words(self) -> str:
-        """The chart in words: `idle cost by team`."""
-        others = [one.label for one in self.groupings if one.name != self.time]
+    def chart_title(self) -> str:
+        """The chart in words: `Weekly idle cost by team`, `Idle cost by team and tier`."""
         label = self.measure.label
-        words = label.lower() if label != "No data" else "time without data"
-        return f"{words} by {lower_first(others[0])}" if others else words
+        words = lower_first(label) if label != "No data" else "time without data"
+        others = [
+            lower_first(one.label) for one in self.groupings if one.name != self.time
+        ]
+        title = " by ".join([words, " and ".join(others)] if others else [words])
+        return f"{FREQUENCY[self.time]} {title}" if self.time else capfirst(title)
 
     @property
     def rows_words(self) -> str:

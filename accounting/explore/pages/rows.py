@@ -169,10 +169,18 @@ def name_of(of: Dimension, key: Mapping[str, str], state: ExploreState) -> Explo
     slot = team_named(state.teams, value).slot if of.name == "team" else 0
     return ExploreName(
         label_of(of, value, state.teams),
-        key["namespace"] if of.name in ("family", "workload") else "",
+        _inside(of, key, state),
         slot,
         state.adding(pairs),
         state.adding({of.name: written(value)}, excluded=True),
+    )
+
+
+def _inside(of: Dimension, key: Mapping[str, str], state: ExploreState) -> str:
+    """The namespace of a family or workload, where no column has it."""
+    has_column = "namespace" in state.rows_by
+    return (
+        key["namespace"] if of.name in ("family", "workload") and not has_column else ""
     )
 
 

@@ -89,6 +89,29 @@ def test_every_grouping_comes_to_the_ledger_total(
         assert lines + others == total.allocated_ms
 
 
+@pytest.mark.parametrize("show", ["cost", "held"])
+def test_bars_of_two_groupings_come_to_their_rows(sign_in: SignIn, show: str) -> None:
+    """The bars of the first grouping come to the total, and no family has a team's color."""
+    query = f"/explore?{NOVEMBER}&by=model&then=family&show={show}"
+    context = sign_in("ana").get(query).context
+    chart, total = context["chart"], context["table"].total
+    drawn = sum(
+        value
+        for one in chart.figure["data"]
+        for value in one["x"]
+        if value is not None and one["orientation"] == "h"
+    )
+    whole = total.charge.amount if show == "cost" else total.allocated_ms / 3_600_000
+    assert drawn == pytest.approx(float(whole), abs=1e-6)
+    slots = [key.slot for key in chart.legend]
+    assert slots[:7] == list(range(11, 18))
+    assert set(slots[7:]) <= {0}
+    assert len(chart.rows) == len(chart.figure["data"][0]["y"])
+    points = sign_in("ana").get(query.replace(f"show={show}", "show=busy_share"))
+    [axis] = {one["mode"] for one in points.context["chart"].figure["data"]}
+    assert axis == "markers"
+
+
 def test_changes_come_to_the_change_of_the_total(sign_in: SignIn) -> None:
     context = (
         sign_in("ana")
