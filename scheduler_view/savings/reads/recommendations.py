@@ -26,7 +26,7 @@ from scheduler_view.savings.reads.recommendation_row import (
     Subject,
 )
 from scheduler_view.savings.reads.row import WasteRow
-from scheduler_view.savings.reads.rows import Part, waste_parts
+from scheduler_view.savings.reads.rows import Part, readable_teams, waste_parts
 from scheduler_view.savings.rules.finding import WasteRule
 from scheduler_view.savings.rules.recommend import (
     EFFORTS,
@@ -131,7 +131,9 @@ class _SavingsReader:
             name = self._names[cluster]
             seen = [day for day in known[name] if days.first <= day < days.after]
             asked.append((days, cluster, {name: seen}))
-        found = waste_parts(self._scope, asked, rules=tuple(EFFORTS), teams=self._teams)
+        found = waste_parts(
+            readable_teams(self._scope), asked, rules=tuple(EFFORTS), teams=self._teams
+        )
         parts = []
         for (cluster, _), (_, _, measured), each in zip(
             wanted, asked, found, strict=True
