@@ -25,7 +25,6 @@ from accounting.budgets.models import (
     BudgetVersion,
     ForecastRecord,
 )
-from accounting.explore.models import SavedView
 from accounting.exports.models import ExportJob, ExportState
 from accounting.kit.models.audit import AuditLink
 from accounting.kit.models.idempotency import IdempotencyKey
@@ -207,7 +206,6 @@ __all__ = [
     "ResourceClaim",
     "RetiredHour",
     "RunningLine",
-    "SavedView",
     "ScrapeHour",
     "ScrapeSpan",
     "Scraper",

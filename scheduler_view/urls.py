@@ -11,6 +11,7 @@ from scheduler_view.queues.pages import waiting as queues
 from scheduler_view.quotas.pages import limits, quota_file, quotas, team_quota, tiers
 from scheduler_view.savings.pages import ask_owner, give_back, recommendations, waste
 from scheduler_view.what_if.pages import what_if
+from scheduler_view.workloads.pages import run
 
 urlpatterns = [
     path("quotas", quotas.quota_list, name="quotas"),
@@ -56,5 +57,10 @@ urlpatterns = [
     path("what-if", what_if.what_if_list, name="what-if"),
     path("what-if/<int:number>/cancel", what_if.what_if_cancel, name="what-if-cancel"),
     path("teams/<slug:slug>/give-back", give_back.give_back, name="team-give-back"),
+    path(
+        "teams/<slug:slug>/runs/<str:namespace>/<str:kind>/<path:name>",
+        run.run_page,
+        name="team-run",
+    ),
     path("teams/<slug:slug>/quota", team_quota.team_quota, name="team-quota"),
 ]

@@ -103,7 +103,6 @@ def place_of(path: str, scope: Scope) -> tuple[NavItem, Tab] | None:
 
 _WHOLE, _LEADS = rights.WHOLE_FLEET.allows, rights.BUDGETS.allows
 
-EXPLORE = Tab("explore", "Explore", allows=in_team, keeps_range=True)
 OWN_BUDGETS = Tab("budgets", "Budgets", "b", leads_only)
 OVERVIEW = NavItem(
     "Overview",
@@ -117,7 +116,6 @@ OVERVIEW = NavItem(
             under=("/overview", "/inbox", "/explain"),
         ),
         Tab("teams", "Teams", "t", in_teams_only, keeps_range=True),
-        EXPLORE,
         OWN_BUDGETS,
     ),
 )
@@ -199,7 +197,7 @@ NAVIGATION = (
 
 OF_TEAM = (
     Tab("team", "Summary", keeps_range=True, under=("idle", "week", "give-back")),
-    Tab("team-workloads", "Workloads", keeps_range=True, under=("families",)),
+    Tab("team-workloads", "Workloads", keeps_range=True, under=("families", "runs")),
     Tab("team-quota", "Quota"),
     Tab("team-rules", "Members and rules"),
 )

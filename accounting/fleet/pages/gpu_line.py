@@ -106,7 +106,7 @@ class GpuLine:
     @property
     def short(self) -> str:
         """The readable start of its UUID; the tooltip shows the full one."""
-        return self.uuid if len(self.uuid) <= SHORT_UUID else f"{self.uuid[:12]}…"
+        return short_uuid(self.uuid)
 
 
 @lru_cache(
@@ -114,6 +114,11 @@ class GpuLine:
 )  # a grid has a thousand of them, and shows them again and again
 def _url(uuid: str) -> str:
     return reverse("gpu", args=[uuid])
+
+
+def short_uuid(uuid: str) -> str:
+    """The readable start of a long UUID."""
+    return uuid if len(uuid) <= SHORT_UUID else f"{uuid[:12]}…"
 
 
 def line_of(row: GpuRow, teams: Teams) -> GpuLine:

@@ -16,12 +16,18 @@ _STEPS = (  # between two ticks
 )
 WINDOW = timedelta(minutes=5)  # both the span that ends in it and the next one
 LEAST_WIDTH = 0.15  # percent: five minutes of a week stay visible
+_OF_TEAM = {  # looks in the color of a team, by their states in components.css
+    "held": "busy",
+    **{look: look for look in ("busy", "mid", "low", "idle", "unknown")},
+}
 LEAST_HEIGHT = 18.0  # percent of a row: a seventh of a GPU stays visible
 
 
 @dataclass(frozen=True, slots=True)
 class LaneSpan:
-    """A period with a look. `share` of the GPU; `look`: held, free, dark, error."""
+    """A period with a look. `share` of the GPU; `look`: held, free, dark, error, or how busy a GPU
+    was: busy, mid, low, idle, unknown.
+    """
 
     start: datetime
     end: datetime
@@ -46,9 +52,14 @@ class Bar:
     @property
     def css(self) -> str:
         """The CSS classes of its rectangle: the state, and the team's color if held."""
-        if self.look == "held":
-            return f"s-busy t{self.slot}"
+        if self.look in _OF_TEAM:
+            return f"s-{_OF_TEAM[self.look]} t{self.slot}"
         return {"error": "s-error", "dark": "s-dark"}.get(self.look, "s-rest")
+
+    @property
+    def hatch(self) -> str:
+        """The pattern of `components/patterns.html` that fills it; "" for a plain one."""
+        return str(self.slot) if self.look == "idle" else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,6 @@ class FilterChip:
     label: str
     value: str
     url: str
-    verb: str = "is"
 
 
 @dataclass(frozen=True, slots=True)

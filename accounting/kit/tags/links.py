@@ -14,6 +14,7 @@ from accounting.core.billing_calendar import DayRange
 from accounting.core.unmapped import UNMAPPED
 from accounting.kit.cards import CARDS
 from accounting.kit.family_address import family_url
+from accounting.kit.run_address import run_url
 from accounting.kit.tags.components import icon
 
 register = template.Library()
@@ -116,6 +117,15 @@ def family_name(team: str, namespace: str, family: str, text: str = "") -> SafeS
 
 
 @register.simple_tag
+def run_name(team: str, namespace: str, kind: str, name: str) -> SafeString:
+    """The name of a run that opens its page; plain without one, as without a team."""
+    url = run_url(team, namespace, kind, name)
+    if not url:
+        return format_html('<span class="name">{}</span>', name)
+    return format_html('<a class="name" href="{}">{}</a>', url, name)
+
+
+@register.simple_tag
 def own_workload(line: Any, span: DayRange) -> str:
     """The workloads page of a line's team on some days, scrolled to that workload."""
     pairs = {"from": span.first.isoformat(), "to": span.after.isoformat()}
@@ -172,7 +182,7 @@ def report_url(
     state = context.get("state")
     pairs: dict[str, Any] = {"by": by} if by else {}
     if state is not None:
-        pairs |= state.reported
+        pairs |= state.exact | state.stored_filters
     pairs |= {name: str(value) for name, value in key.items() if value}
     url = f"/api/v1/{noun}"
     return f"{url}?{urlencode(pairs, doseq=True, safe=',')}" if pairs else url

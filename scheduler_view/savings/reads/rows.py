@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from decimal import Decimal
 from typing import Any
 
 from django.db import connection
@@ -15,6 +14,7 @@ from accounting.core.money import NOTHING, Money
 from accounting.core.unmapped import UNMAPPED
 from accounting.metering.rules.inventory.families import family_of
 from accounting.prices.rules.charge import charge_of, page_charges
+from scheduler_view.savings.reads.family_rows import family_rows
 from scheduler_view.savings.reads.measured_days import measured_days
 from scheduler_view.savings.reads.row import WasteRow
 from scheduler_view.savings.rules.finding import WasteRule
@@ -131,14 +131,13 @@ def waste_report(
     """
     measured, computed_at = measured_days(days, clusters)
     [each] = waste_parts(
-        readable_teams(scope) if read_team is None else [read_team],
+        scope,
         [(days, None, measured)],
         clusters=clusters,
         teams=teams,
-        by_family=True,
+        read_team=read_team,
     )
-    each.sort(key=lambda row: (-row.raw, -row.gpu_ms))
-    rows = rounded_by_rule(each, places)
+    rows = rounded_by_rule(family_rows(each), places)
     days_of = {day for of_cluster in measured.values() for day in of_cluster}
     return _report(rows, sorted(days_of), computed_at)
 
@@ -180,26 +179,19 @@ Part = tuple[DayRange, int | None, Mapping[str, Sequence[date]]]
 """Days, the number of a cluster or None for all, and the measured days by cluster."""
 
 
-def readable_teams(scope: Scope) -> list[int] | None:
-    """The numbers of the teams whose waste a person may read; None for everything."""
-    return None if scope.sees_all else sorted(scope.lead_of)
-
-
 def waste_parts(
-    readable: Sequence[int] | None,
+    scope: Scope,
     parts: Sequence[Part],
     *,
     rules: Collection[WasteRule] = SHOWN,
     clusters: Collection[str] = (),
     teams: Collection[str] = (),
-    by_family: bool = False,
+    read_team: int | None = None,
 ) -> list[list[WasteRow]]:
-    """What was wasted by each work unit, of each part, without amounts; one query.
-
-    Args:
-        readable: numbers of teams; None for all and for free time.
-        by_family: one row for all work of a family of one rule and team; others stay.
-    """
+    """What was wasted by each work unit, of each part, without amounts; one query."""
+    readable = None if scope.sees_all else sorted(scope.lead_of)
+    if read_team is not None:
+        readable = [read_team]
     values: dict[str, Any] = {
         "firsts": [days.first for days, *_ in parts],
         "afters": [days.after for days, *_ in parts],
@@ -211,16 +203,12 @@ def waste_parts(
         "slugs": list(teams) or None,
         "rules": [rule.value for rule in rules],
     }
-    found: list[dict[object, list[Sequence[Any]]]] = [{} for _ in parts]
+    rows: list[list[WasteRow]] = [[] for _ in parts]
     with connection.cursor() as cursor:
         cursor.execute(_ROWS, values)
         for part, *row in cursor:
-            same = found[part - 1]
-            same.setdefault(_family(row) if by_family else len(same), []).append(row)
-    return [
-        [_row(rows, measured) for rows in of_part.values()]
-        for of_part, (_, _, measured) in zip(found, parts, strict=True)
-    ]
+            rows[part - 1].append(_row(row, parts[part - 1][2]))
+    return rows
 
 
 def rounded_by_rule(rows: Sequence[WasteRow], places: int) -> list[WasteRow]:
@@ -252,23 +240,13 @@ def rounded_by_rule(rows: Sequence[WasteRow], places: int) -> list[WasteRow]:
     ]
 
 
-def _family(row: Sequence[Any]) -> tuple[object, ...]:
-    """What rows of one family have in common: rule, team, namespace, kind, node and currency."""
-    return *row[:3], *row[5:7], row[8] or family_of(row[7], row[6]), *row[9:12]
-
-
-def _row(
-    rows: Sequence[Sequence[Any]], measured: Mapping[str, Sequence[date]]
-) -> WasteRow:
-    """The row of a unit or a family without amounts: those of a page are rounded together."""
-    rule, cluster, slug, team, slot, namespace, kind, workload, family, node = rows[0][
+def _row(found: Sequence[Any], measured: Mapping[str, Sequence[date]]) -> WasteRow:
+    """A row without amounts: those of a page are rounded together."""
+    rule, cluster, slug, team, slot, namespace, kind, workload, family, node = found[
         :10
     ]
-    pool, currency, is_free = rows[0][10:13]
-    family = family or family_of(workload, kind)
-    of_rows = zip(*(row[13:] for row in rows), strict=True)
-    keys, findings, pods, starts, ends, gpu_ms, unpriced_ms, low, raw = of_rows
-    key, *more = map(tuple, keys)
+    pool, currency, is_free, key, findings, pods, start_ms, end_ms = found[10:18]
+    gpu_ms, unpriced_ms, low, raw = found[18:]
     return WasteRow(
         rule=rule,
         cluster=cluster,
@@ -277,22 +255,21 @@ def _row(
         team_slot=slot,
         namespace=namespace,
         kind=kind,
-        workload=family if more else workload,
-        family=family,
+        workload=workload,
+        family=family or family_of(workload, kind),
         node=node,
         pool=pool,
-        findings=sum(findings),
-        pods=sum(pods),
-        start=to_instant(min(starts)),
-        end=to_instant(max(ends)),
-        gpu_ms=sum(gpu_ms),
-        unpriced_ms=sum(unpriced_ms),
+        findings=findings,
+        pods=pods,
+        start=to_instant(start_ms),
+        end=to_instant(end_ms),
+        gpu_ms=gpu_ms,
+        unpriced_ms=unpriced_ms,
         amount=None,
         amount_low=None,
-        raw=sum(raw, Decimal(0)),
-        raw_low=sum(low, Decimal(0)),
+        raw=raw,
+        raw_low=low,
         currency=currency,
         days=len(measured.get(cluster, ())),
-        key=key,
-        more=tuple(more),
+        key=tuple(key),
     )

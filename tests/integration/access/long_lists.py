@@ -14,8 +14,7 @@ from django.utils import timezone
 from accounting.access.models.people import Membership, Person
 from accounting.access.models.teams import Team
 from accounting.budgets.actions.budgets import SetBudget, create_budget
-from accounting.core.interval import HOUR_MS, WINDOW_MS, Interval
-from accounting.explore.models import SavedView
+from accounting.core.interval import HOUR_MS, WINDOW_MS, Interval, to_ms
 from accounting.exports.models import ExportJob
 from accounting.kit.audit import act
 from accounting.metering.models.cluster import Gpu, GpuPresence, Node, NodeFact
@@ -49,6 +48,7 @@ from tests.story import FOREVER, PASSWORD, Story
 
 MANY = 51  # a page has 50
 MODEL = "NVIDIA-A100-SXM4-80GB"
+WIDE = "wide-train"  # a run with more GPUs than a page has
 LEAD = "lena"  # leads every team
 LONG_CHANGE = 4812  # the number of a change set with many objects
 OPENED = datetime(2026, 11, 2, 9, tzinfo=UTC)
@@ -62,7 +62,6 @@ def fill(story: Story, rows: int = MANY) -> None:
     more_runs(1, rows)
     _people(rows)
     _messages(rows)
-    _views(rows)
     for period, book in (("2026-10", close_period), ("2026-11", book_running)):
         book(period)
     _findings(story)
@@ -90,14 +89,6 @@ def _messages(rows: int) -> None:
         enqueue(to, NotificationKind.ALERT, "A GPU is hot", "91 °C", key=to)
 
 
-def _views(rows: int) -> None:
-    """Views of Explore that everybody sees."""
-    owner = get_user_model().objects.get(username="ana")
-    SavedView.objects.bulk_create(
-        SavedView(name=f"View {n}", audience="all", owner=owner) for n in range(rows)
-    )
-
-
 def _lead() -> User:
     user = get_user_model().objects.create_user(LEAD, password=PASSWORD)
     Person.objects.create(user=user, role="none")
@@ -113,50 +104,57 @@ def _people(rows: int) -> None:
 
 
 def _held(story: Story, rows: int) -> None:
-    """Vision gets many workloads, each with a GPU of its own, for the last hours."""
-    cluster, vision = story.cluster, story.teams["vision"]
-    like = next(h for h in story.held if h.workload.name == "sweep-resnet")
+    """Vision gets many workloads with a GPU each, and one with many, for the last hours."""
     since = story.until.replace(minute=0) - timedelta(hours=2)
-    node = Node.objects.create(cluster=cluster, name="gpu-90")
+    node = Node.objects.create(cluster=story.cluster, name="gpu-90")
     NodeFact.objects.create(node=node, valid_from=story.since, model=MODEL)
+    wide = _pod(story, WIDE, node, since, rows)
     facts = []
     for n in range(rows):
-        work = Workload.objects.create(
-            cluster=cluster,
-            namespace=like.namespace,
-            kind="Job",
-            name=f"trial-{_word(n)}",
-            type="training",
-        )
-        pod = Pod.objects.create(
-            cluster=cluster,
-            uid=f"trial-{n:02d}",
-            namespace=like.namespace,
-            name=f"trial-{n:02d}-0",
-            workload=work,
-        )
-        PodAttribution.objects.create(
-            pod=pod,
-            team=vision,
-            workload_type="training",
-            valid_from=datetime(1970, 1, 1, tzinfo=UTC),
-            valid_to=FOREVER,
-        )
-        gpu = Gpu.objects.create(
-            cluster=cluster, uuid=f"GPU-77{n:02d}-0000-7c3d", model=MODEL
-        )
-        start = int(since.timestamp() * 1000)
-        GpuPresence.objects.create(gpu=gpu, node=node, start_ms=start)
-        PodHold.objects.create(
-            pod=pod,
-            node=node,
-            resource="nvidia.com/gpu",
-            units=1,
-            bound_ms=start,
-            created_ms=start - n * HOUR_MS,
-        )
-        facts.append((gpu.pk, pod.pk, node.pk))
+        pod = _pod(story, f"trial-{_word(n)}", node, since, 1)
+        for number, holder in ((77_00 + n, pod), (78_00 + n, wide)):
+            gpu = Gpu.objects.create(
+                cluster=story.cluster, uuid=f"GPU-{number}-0000-7c3d", model=MODEL
+            )
+            GpuPresence.objects.create(gpu=gpu, node=node, start_ms=to_ms(since))
+            facts.append((gpu.pk, holder.pk, node.pk))
     _windows(story, since, facts)
+
+
+def _pod(story: Story, name: str, node: Node, since: datetime, units: int) -> Pod:
+    """A pod of a Job of its own that holds GPUs."""
+    cluster, vision = story.cluster, story.teams["vision"]
+    like = next(h for h in story.held if h.workload.name == "sweep-resnet")
+    work = Workload.objects.create(
+        cluster=cluster,
+        namespace=like.namespace,
+        kind="Job",
+        name=name,
+        type="training",
+    )
+    pod = Pod.objects.create(
+        cluster=cluster,
+        uid=name,
+        namespace=like.namespace,
+        name=f"{name}-0",
+        workload=work,
+    )
+    PodAttribution.objects.create(
+        pod=pod,
+        team=vision,
+        workload_type="training",
+        valid_from=datetime(1970, 1, 1, tzinfo=UTC),
+        valid_to=FOREVER,
+    )
+    PodHold.objects.create(
+        pod=pod,
+        node=node,
+        resource="nvidia.com/gpu",
+        units=units,
+        bound_ms=to_ms(since),
+        created_ms=to_ms(since) - HOUR_MS,
+    )
+    return pod
 
 
 def _word(n: int) -> str:

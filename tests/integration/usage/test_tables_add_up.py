@@ -66,12 +66,6 @@ def pages() -> list[str]:
     """Pages with tables of money."""
     found = ["/", "/teams", "/teams?group=none", f"/?{NOVEMBER}", f"/teams?{NOVEMBER}"]
     found += [f"/overview/{card}?{NOVEMBER}" for card in ("changes", "idle")]
-    for days in (NOVEMBER, "from=2026-10-01&to=2026-11-01"):
-        found += [
-            f"/explore?{days}&by={by}"
-            for by in ("team", "tier", "workload", "model&then=team", "day&then=team")
-        ]
-    found += [f"/explore?{NOVEMBER}&by=node&then=team", f"/explore?{NOVEMBER}&by=week"]
     for team in Team.objects.order_by("slug"):
         found.append(f"/teams/{team.slug}?{NOVEMBER}")
         found.append(f"/teams/{team.slug}/workloads?{NOVEMBER}")
@@ -83,7 +77,6 @@ def pages() -> list[str]:
         found += [f"/charges?period={month}&by={by}" for by in SPLITS]
         slugs = Statement.objects.filter(revision__period=month).values_list("team")
         found += [f"/statements/{slug}/{month}" for (slug,) in slugs.distinct()]
-        found += [f"/months/{month}?open={slug}" for (slug,) in slugs.distinct()]
     found.append(f"/explain?what=charge&{NOVEMBER}")
     found.append(f"/explain?what=charge&team=vision&{NOVEMBER}")
     found.append(f"/explain?what=ledger&{NOVEMBER}")

@@ -71,7 +71,7 @@ def test_nothing_but_one_helper_knows_of_the_shared_data(
 
 @pytest.mark.parametrize(
     ("letter", "last"),
-    [("N", 42), ("T", 42), ("I", 19), ("S", 37), ("R", 19)],
+    [("N", 42), ("T", 42), ("I", 19), ("S", 38), ("R", 19)],
     ids=["rules", "traps", "invariants", "scheduling", "alerts"],
 )
 def test_rules_are_numbered_without_a_gap(letter: str, last: int) -> None:

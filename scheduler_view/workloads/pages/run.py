@@ -1,0 +1,257 @@
+"""The page of one run: what it did with its GPUs, its life, its cost, and why it waited."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from functools import cached_property
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from accounting.access.reads.teams import TeamRef, visible_teams
+from accounting.access.rights import WASTE
+from accounting.core.billing_calendar import DAY, DayRange
+from accounting.core.interval import DAY_MS, WINDOW_MS, Interval, to_ms
+from accounting.core.money import minor_places
+from accounting.kit.charts import lanes as axis
+from accounting.kit.pages.addresses import RANGE_KEYS
+from accounting.kit.pages.paging import paged
+from accounting.kit.pages.permissions import signed_in, visitor_of
+from accounting.kit.reads.selection import Selection, SelectionError
+from accounting.usage.pages.figures import cost_chart
+from accounting.usage.pages.page_state import LONGEST_DAYS, PageState
+from accounting.usage.pages.steps import FREQUENCY, steps_of
+from accounting.usage.reads.coverage import day_coverage, missing_days
+from accounting.usage.reads.series import STEPS, step_key
+from accounting.usage.reads.usage import usage_rows
+from accounting.usage.rules.rows import UsageRow
+from accounting.usage.rules.totals import rounded_each, total_of
+from scheduler_view.idle.reads import IdleRow, every_holder, owner_of_work
+from scheduler_view.waits.models import WaitRecord
+from scheduler_view.workloads.pages.lanes import (
+    drawn,
+    lanes_of,
+    legend,
+    life_bar,
+)
+from scheduler_view.workloads.reads import (
+    RunHolds,
+    RunKey,
+    RunUse,
+    gpus_of_nodes,
+    hours_of_life,
+    run_holds,
+    run_use,
+    waits_of,
+)
+from scheduler_view.workloads.rules import (
+    Instants,
+    gaps_of,
+    life_of,
+    most_at_once,
+    together,
+)
+
+REPEATED = "CronJob"  # its Jobs come again and again: it has no life of its own
+BY_DAY_MS = 31 * DAY_MS  # a longer life is read by day, a shorter one by hour
+UNEVEN = Decimal("1.05")  # the most that it held at once, against its average
+SAME_BIND_MS = (
+    2 * WINDOW_MS
+)  # objects and metrics say at most so differently when a pod was bound
+
+
+class RunState(PageState):
+    """The state of a run's page: its whole life, unless the address names a range."""
+
+    def __init__(self, request: HttpRequest, run: RunHolds | None) -> None:
+        self.run = run
+        self.is_whole = run is not None and not any(
+            request.GET.get(name) for name in RANGE_KEYS
+        )
+        super().__init__(request, compares=False)
+
+    @property
+    def until_ms(self) -> int:
+        """The end of the newest data, or now."""
+        return to_ms(self.chip.until or self.visitor.now)
+
+    def _read_days(self) -> DayRange:
+        if self.run is None or not self.is_whole:
+            return super()._read_days()
+        life = self.run.life(self.until_ms)
+        first, last = (
+            at.astimezone(self.zone).date()
+            for at in (life.start, life.end - timedelta(milliseconds=1))
+        )
+        first = max(first, last - (LONGEST_DAYS - 1) * DAY)
+        return DayRange(min(first, last), max(first, last) + DAY)
+
+    @cached_property
+    def range_pairs(self) -> list[tuple[str, str]]:
+        """Links to other pages do not take the life of a run along."""
+        return [] if self.is_whole else super().range_pairs
+
+
+@dataclass(frozen=True, slots=True)
+class RunMoney:
+    """The time and money of a run in the range.
+
+    Attributes:
+        by_step: rounded, by the key of a chart's step.
+    """
+
+    total: UsageRow
+    by_step: dict[str, UsageRow]
+
+
+@signed_in
+def run_page(
+    request: HttpRequest, slug: str, namespace: str, kind: str, name: str
+) -> HttpResponse:
+    """One run: a sentence, what to act on, its GPUs through time, its life, cost and waits."""
+    scope = visitor_of(request).scope
+    team = visible_teams(scope).get(slug)
+    if team is None or "\0" in namespace + kind + name:
+        raise Http404("no such run")
+    key = RunKey(slug, namespace, kind, name)
+    run = run_holds(scope, key)
+    state = RunState(request, run)
+    selection = state.selection(team=slug, namespace=namespace, workload=name)
+    money = _money(selection, key, state)
+    if run is None and not money.total.allocated_ms:
+        raise Http404("no such run")
+    missing = missing_days(
+        day_coverage(state.days, state.zone, state.cluster), *state.data_days
+    )
+    steps = steps_of(state, missing)
+    context = {
+        "state": state,
+        "team": team,
+        "work": key,
+        "run": run,
+        "total": money.total,
+        "missing_days": missing,
+        "frequency": FREQUENCY[state.step],
+        "cost": cost_chart(money.by_step, steps, team.slot, state),
+        "idle": _idle(state, key),
+    }
+    if run is not None:
+        context |= _of_holds(state, selection, team, key, run)
+    return render(request, "workloads/run.html", context)
+
+
+def _money(selection: Selection, key: RunKey, state: RunState) -> RunMoney:
+    places = minor_places(state.currency)
+    by_step: dict[str, list[UsageRow]] = {}
+    for row in usage_rows(selection, ("workload", STEPS[state.step])):
+        if row.key["workload_kind"] == key.kind:
+            by_step.setdefault(step_key(row, state.step), []).append(row)
+    totals = [
+        row
+        for row in usage_rows(selection, ("workload",))
+        if row.key["workload_kind"] == key.kind
+    ]
+    [total] = rounded_each([total_of(totals)], places)
+    rows = rounded_each([total_of(rows) for rows in by_step.values()], places)
+    return RunMoney(total, dict(zip(by_step, rows, strict=True)))
+
+
+def _idle(state: RunState, key: RunKey) -> IdleRow | None:
+    """The run as an idle holder, for people who may act on it; also if it is ignored."""
+    if not WASTE.allows(state.visitor.scope):
+        return None
+    names = key.team, key.namespace, key.kind, key.name
+    rows = every_holder(state.visitor.scope)
+    return next(
+        (one for one in rows if (one.team, one.namespace, one.kind, one.name) == names),
+        None,
+    )
+
+
+def _of_holds(
+    state: RunState, selection: Selection, team: TeamRef, key: RunKey, run: RunHolds
+) -> dict[str, object]:
+    """What is known of a run whose pods were observed."""
+    life = run.life(state.until_ms)
+    gpus = gpus_of_nodes(run.nodes)
+    try:
+        use = run_use(selection, key, run, gpus)
+    except SelectionError as error:
+        use, refused = RunUse("day", ()), str(error)
+    else:
+        refused = ""
+    lanes = lanes_of(gpus, use.uses)
+    shown = life.intersection(state.period) or Interval(life.start_ms, life.start_ms)
+    page = paged(lanes, state.query.dict())
+    zone = state.visitor.zone
+    waits = waits_of(key, run.clusters.values())
+    held = sum(lane.times.allocated_ms for lane in lanes)
+    gpus_held = most_at_once(run.holds)
+    held_ms = sum(hold.gpus * hold.length_ms(life.end_ms) for hold in run.holds)
+    return {
+        "life_span": life,
+        "gpus": gpus_held,
+        "is_uneven": held_ms * UNEVEN < gpus_held * life.length_ms,
+        "models": sorted({lane.gpu.model for lane in lanes}),
+        "nodes": sorted({lane.gpu.node for lane in lanes}),
+        "owner": owner_of_work(run.workloads),
+        "refused": refused,
+        "step": use.step,
+        "count": len(lanes),
+        "page": page.drawn(lambda lane: drawn(lane, shown, team.slot, zone)),
+        "ticks": axis.ticks(shown.start, shown.end, zone),
+        "legend": legend(lanes, team.slot),
+        "lanes_ms": held,
+        "waits": waits,
+        **_life(state, selection, key, run, use, waits),
+    }
+
+
+def _life(
+    state: RunState,
+    selection: Selection,
+    key: RunKey,
+    run: RunHolds,
+    use: RunUse,
+    waits: Sequence[WaitRecord],
+) -> dict[str, object]:
+    life = run.life(state.until_ms)
+    if key.kind == REPEATED or not life.length_ms:
+        return {}
+    is_read = life.intersection(state.period) == life
+    by = (
+        use.step
+        if is_read and (use.step == "window" or life.length_ms > BY_DAY_MS)
+        else "hour"
+    )
+    steps = (
+        hours_of_life(selection, key, life)
+        if by == "hour"
+        else together(one.step for one in use.uses)
+    )
+    found = life_of(_instants(run, waits), steps, gaps_of(run.holds, life))
+    return {"life": found, "life_bar": life_bar(found.parts), "life_by": by}
+
+
+def _instants(run: RunHolds, waits: Sequence[WaitRecord]) -> Instants:
+    """Those of the observed wait of its first pod; without one, what that pod shows."""
+    first = [
+        one
+        for one in waits
+        if one.bound_at is not None
+        and abs(to_ms(one.bound_at) - run.began_ms) < SAME_BIND_MS
+    ]
+    wait = first[0] if first else None
+    created = _ms(wait.created_at) if wait is not None else None
+    return Instants(
+        run.created_ms if created is None else created,
+        None if wait is None else _ms(wait.admitted_at),
+        run.began_ms,
+        None if wait is None else _ms(wait.started_at),
+        run.ended_ms,
+    )
+
+
+def _ms(at: datetime | None) -> int | None:
+    return None if at is None else to_ms(at)
