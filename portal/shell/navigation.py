@@ -6,6 +6,7 @@ first tab that the person may open, and is left out without one.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from django.urls import reverse
 
@@ -49,9 +50,14 @@ class Tab:
     keeps_range: bool = False
     under: tuple[str, ...] = ()
 
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return _address(self.route)
+
     def claim(self, path: str) -> int:
         """How many characters of an address say that it belongs to this tab; -1 if none do."""
-        return max(_claim(at, path) for at in (reverse(self.route), *self.under))
+        return max(_claim(at, path) for at in (self.url, *self.under))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,12 @@ class NavItem:
     def tabs_for(self, scope: Scope) -> list[Tab]:
         """The tabs that a person sees."""
         return [tab for tab in self.tabs if tab.allows(scope)]
+
+
+@cache
+def _address(route: str) -> str:
+    """Of a route, which stays: the frame of a page needs sixty, and each takes 15 microseconds."""
+    return reverse(route)
 
 
 def _claim(at: str, path: str) -> int:

@@ -103,7 +103,7 @@ def shown_navigation(request: HttpRequest, visitor: Visitor) -> ShownNavigation:
     shown = entry.tabs
     if len(shown) == 1:
         return ShownNavigation(entries, total, alerts)
-    is_below = tab.label != item.label and path == reverse(tab.route)
+    is_below = tab.label != item.label and path == tab.url
     above = item.label if is_below else ""
     return ShownNavigation(entries, total, alerts, shown, item.label, above)
 
@@ -115,7 +115,7 @@ def tabs_with_keys(
     entries = (*shown.entries, *([shown.alerts] if shown.alerts else []))
     tabs = [tab for entry in entries for tab in entry.tabs if tab.key]
     if INBOX.allows(scope):
-        is_here = path == reverse(INBOX.route)
+        is_here = path == INBOX.url
         tabs.append(_tab(INBOX, path, INBOX if is_here else None, {}))
     return tabs
 
@@ -123,11 +123,10 @@ def tabs_with_keys(
 def _tab(
     tab: Tab, path: str, current: Tab | None, waiting: Mapping[str, int]
 ) -> ShownTab:
-    url = reverse(tab.route)
-    mark = "page" if path == url else "true"
+    mark = "page" if path == tab.url else "true"
     return ShownTab(
         tab.label,
-        url,
+        tab.url,
         tab.key,
         tab.keeps_range,
         mark if tab is current else "",

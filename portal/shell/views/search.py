@@ -106,7 +106,7 @@ def _pages(scope: Scope, words: str) -> Iterator[tuple[str, str, str]]:
         hint = above if above != tab.label else ""
         text = f"{tab.label} {hint} {_ALSO.get(tab.route, '')}".lower()
         if tab.allows(scope) and all(word in text for word in words.split()):
-            yield tab.label, hint, reverse(tab.route)
+            yield tab.label, hint, tab.url
 
 
 def _hit_url(hit: Hit) -> str:
