@@ -25,6 +25,7 @@ class _Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.tables: list[Table] = []
+        self._outer: list[tuple[Table, str]] = []  # tables around this one
         self._part = ""
         self._row: list[str] = []
         self._cell: list[str] | None = None
@@ -37,6 +38,7 @@ class _Reader(HTMLParser):
         css = (values.get("class") or "").split()
         if tag == "table":
             self.tables.append(Table())
+            self._outer.append((self.tables[-1], self._part))
         elif tag in ("thead", "tbody", "tfoot"):
             self._part = tag
         elif tag == "tr":
@@ -51,14 +53,16 @@ class _Reader(HTMLParser):
             self._hidden += 1
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in ("span", "div") and self._hidden:
+        if tag == "table":
+            self._part, self._row = self._outer.pop()[1], []
+        elif tag in ("span", "div") and self._hidden:
             self._hidden -= 1
         elif tag in ("td", "th") and self._cell is not None:
             text = " ".join("".join(self._cell).split())
             self._row += [text] * self._span
             self._cell = None
-        elif tag == "tr" and self.tables and not self._skips:
-            table = self.tables[-1]
+        elif tag == "tr" and self._outer and self._row and not self._skips:
+            table = self._outer[-1][0]
             if self._part == "thead":
                 table.heads = self._row
             else:

@@ -123,11 +123,7 @@ class Export:
     @property
     def name(self) -> str:
         """The name of the file; a FOCUS file is named with its version."""
-        is_focus = self.request.what == What.FOCUS
-        what = self.request.profile if is_focus else self.request.what
-        team = f"_{self.request.team}" if self.request.team else ""
-        stem = f"{what}_{self.booking.period}_{self.booking.revision_name}"
-        return f"gpu-ledger_{stem}{team}.{self.request.format}"
+        return name_of(self.request, self.booking)
 
     def parameters(self) -> dict[str, Any]:
         """Parameters of every statement over its rows."""
@@ -166,6 +162,14 @@ class Export:
             team_names={slug: one.name for slug, one in self.payers.items()},
             days=self.days.by_day(),
         )
+
+
+def name_of(request: ExportRequest, booking: Booking) -> str:
+    """The name of a file: content, month, revision, and the team if it is of one."""
+    what = request.profile if request.what == What.FOCUS else request.what
+    team = f"_{request.team}" if request.team else ""
+    stem = f"{what}_{booking.period}_{booking.revision_name}"
+    return f"gpu-ledger_{stem}{team}.{request.format}"
 
 
 def prepare(request: ExportRequest) -> Export:

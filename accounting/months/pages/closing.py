@@ -8,26 +8,42 @@ from django.shortcuts import render
 
 from accounting.months.reads.close_requests import CloseProgress, close_progress
 from accounting.months.reads.periods import PeriodRow
-from accounting.months.rules.check_words import CHECK_TITLES
+from accounting.months.rules.check_words import CHECK_ACTIONS, CHECK_TITLES
 from accounting.months.rules.close_checks import CloseCheck, Level
 
 CLOSING = "closing"  # the id of the part, which htmx names when it reads it again
 CLOSING_STATE = ("warn", "Closing")
 
 
-def check_rows(
-    checks: Iterable[CloseCheck], visitor: str
-) -> list[tuple[CloseCheck, str, tuple[str, str], bool]]:
-    """Checks with title, tone and word, and whether the visitor may confirm an override.
+CheckRow = tuple[CloseCheck, str, tuple[str, str], bool, str]
+
+
+def check_rows(checks: Iterable[CloseCheck], visitor: str) -> list[CheckRow]:
+    """Checks with title, tone and word, whether the visitor may confirm an override, and a button.
+
+    The button says what the page does that corrects it; "" where only time does.
 
     Args:
         checks: as they are shown, in order.
         visitor: the user name.
     """
     return [
-        (one, CHECK_TITLES[one.code], _tone(one), _may_confirm(one, visitor))
+        (
+            one,
+            CHECK_TITLES[one.code],
+            _tone(one),
+            _may_confirm(one, visitor),
+            CHECK_ACTIONS.get(one.code, "") if one.link else "",
+        )
         for one in checks
     ]
+
+
+def failing(rows: Iterable[CheckRow]) -> list[CheckRow]:
+    """Those that did not pass: what blocks the close, what is overridden, then warnings."""
+    order = ("Blocks", "Overridden", "Warning")
+    found = [one for one in rows if one[0].level is not Level.PASSED]
+    return sorted(found, key=lambda one: order.index(one[2][1]))
 
 
 def _tone(check: CloseCheck) -> tuple[str, str]:

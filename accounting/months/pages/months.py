@@ -6,9 +6,12 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.timezone import localdate
 
 from accounting.access.rights import PERIODS
+from accounting.core.money import Money
 from accounting.kit.pages.permissions import Visitor, page, posted, visitor_of
+from accounting.kit.tags import units
 from accounting.months.actions import periods as actions
 from accounting.months.actions.close_requests import request_close
 from accounting.months.models.close import ReopenRequest
@@ -20,7 +23,9 @@ from accounting.months.pages.closing import (
     check_rows,
     closing_context,
     closing_part,
+    failing,
 )
+from accounting.months.pages.month_waterfall import month_waterfall
 from accounting.months.pages.period_forms import (
     ConfirmForm,
     MethodForm,
@@ -39,12 +44,18 @@ from accounting.months.reads.periods import (
     period_row,
     period_rows,
 )
-from accounting.months.reads.statement_table import statement_table
+from accounting.months.reads.statement_families import (
+    StatementFamilies,
+    statement_families,
+)
+from accounting.months.reads.statement_table import StatementTable, statement_table
 from accounting.months.reads.statements import statement_rows
 from accounting.months.reads.waiting import confirmations_for
 from accounting.months.rules.check_words import CHECK_TITLES
 from accounting.months.rules.close_checks import CONFIRM_WITHIN, Level
+from accounting.months.rules.contest_words import TONES
 from accounting.months.rules.methods import METHODS
+from accounting.months.rules.month_sentences import MonthTold, month_sentences
 from accounting.months.tasks.checks.of_close import shown_checks
 from accounting.months.tasks.periods import PeriodError, next_to_close, previous_period
 from accounting.months.tasks.running import book_running
@@ -132,23 +143,40 @@ def _month(
     is_fixed = is_closed or closing.is_unfinished
     checks = () if is_fixed else shown_checks(row.name, visitor.now)
     before = _booking(previous_period(row.name))
+    revisions = earlier_revisions(row.name)
+    earlier = booking_of(row.name, revisions[0].revision) if revisions else None
     statements = (
-        statement_rows(booking, visitor.scope, before) if booking is not None else []
+        statement_rows(booking, visitor.scope, before, earlier)
+        if booking is not None
+        else []
     )
     table = statement_table(statements)
+    shown_rows = check_rows(checks, request.user.get_username())
+    blocking = [one for one in checks if one.is_blocking]
     context = {
         "row": row,
         "period_state": CLOSING_STATE if closing.is_unfinished else STATES[row.state],
         **closing_context(closing),
         "booking": booking,
-        "checks": check_rows(checks, request.user.get_username()),
-        "blocking": [one for one in checks if one.is_blocking],
+        "sentences": month_sentences(_told(row, booking, earlier, len(blocking))),
+        "checks": shown_rows,
+        "failing": failing(shown_rows),
+        "passed": [one for one in shown_rows if one[0].level is Level.PASSED],
+        "blocking": blocking,
+        "first_mended": next((one.code for one in blocking if one.link), ""),
+        "waterfall": month_waterfall(table) if table.rows else [],
+        "contests": [
+            (one, TONES[one.state])
+            for one in contest_rows(visitor.scope, periods=[row.name])
+        ],
         "table": table,
+        "opened": _opened(booking, table, request.GET.get("open", "")),
+        "earlier": earlier,
         "page": statement_page(table, request.GET),
         "has_cost_centers": any(one.cost_centre for one in statements),
         "is_latest_closed": is_closed and _is_latest(row),
-        "reopening": _reopening(row, visitor),
-        "revisions": earlier_revisions(row.name),
+        "reopening": _reopening(row, visitor) if is_closed else None,
+        "revisions": revisions,
         "waiting": [] if is_closed else waiting_entries(row.first),
         "methods": METHODS,
         "may_choose_method": visitor.now < row.starts_at,
@@ -158,6 +186,44 @@ def _month(
     }
     status = 422 if forms else 200
     return render(request, "months/month.html", context, status=status)
+
+
+def _told(
+    row: PeriodRow, booking: Booking | None, earlier: Booking | None, blocking: int
+) -> MonthTold:
+    """What the first sentences of a month say."""
+    closed = ""
+    if row.closed_at:
+        by = row.closed_by or "the command line"
+        closed = f"Closed by {by} on {units.day(localdate(row.closed_at))}"
+    change = None
+    if booking is not None and earlier is not None:
+        change = Money(booking.payable - earlier.payable, booking.currency)
+    ms = row.without_money_ms
+    return MonthTold(
+        name=f"{row.first:%B %Y}",
+        payable=row.payable,
+        teams=row.teams,
+        unallocated=row.unallocated,
+        is_closed=row.state is PeriodState.CLOSED,
+        is_over=row.state is not PeriodState.OPEN,
+        uncharged=f"{units.gpu_hours(ms)} GPU-h" if ms else "",
+        revision=row.revision or 1,
+        change=change,
+        blocking=blocking,
+        closed=closed,
+        money=units.money,
+    )
+
+
+def _opened(
+    booking: Booking | None, table: StatementTable, team: str
+) -> StatementFamilies | None:
+    """The families of the statement in `?open=`; None if it names none of the page's."""
+    found = next((row for row, _ in table.rows if row.team == team), None)
+    if booking is None or found is None:
+        return None
+    return statement_families(booking, found)
 
 
 def _booking(period: str) -> Booking | None:

@@ -8,7 +8,7 @@ from accounting.access.reads.teams import known_teams
 from accounting.access.scope import Scope
 from accounting.core.charge_lines import NAMES
 from accounting.core.efficiency import StateTimes
-from accounting.core.money import Money
+from accounting.core.money import NOTHING, Money
 from accounting.months.models.period import Statement
 from accounting.months.reads.lines import Booking
 from accounting.months.reads.payers import Payer, payer_of, payers_of_booking
@@ -20,7 +20,9 @@ class StatementRow:
 
     Attributes:
         name, department, cost_centre: of a closed month as they were at its close.
+        slot: the color of the team; 0 for `platform` and `unmapped`.
         before: payable of the month before; None if it was not booked.
+        change: of the payable against the revision that was reopened; None without one.
     """
 
     team: str
@@ -34,18 +36,38 @@ class StatementRow:
     total: Money
     payable: Money
     without_money_ms: int
+    slot: int = 0
     before: Money | None = None
+    change: Money | None = None
 
 
 def statement_rows(
-    booking: Booking, scope: Scope, before: Booking | None = None
+    booking: Booking,
+    scope: Scope,
+    before: Booking | None = None,
+    earlier: Booking | None = None,
 ) -> list[StatementRow]:
-    """The statements that a person may read: teams by name, then unmapped, then the platform."""
+    """The statements that a person may read: teams by name, then unmapped, then the platform.
+
+    Args:
+        booking: whose statements.
+        scope: of the reader.
+        before: of the month before.
+        earlier: the revision of the month that was closed before this one.
+    """
     teams = {team.slug: team for team in known_teams().values()}
     payers = payers_of_booking(booking)
     then = _payables(before)
+    closed = None if earlier is None else _payables(earlier)
     rows = [
-        _row(one, payer_of(payers, one.team), booking.currency, then)
+        _row(
+            one,
+            payer_of(payers, one.team),
+            booking.currency,
+            then,
+            closed,
+            teams.get(one.team),
+        )
         for one in Statement.objects.filter(revision_id=booking.revision_id)
         if _may_read(scope, teams.get(one.team))
     ]
@@ -76,8 +98,14 @@ def _may_read(scope: Scope, team: Team | None) -> bool:
 
 
 def _row(
-    one: Statement, payer: Payer, currency: str, then: Mapping[str, Money]
+    one: Statement,
+    payer: Payer,
+    currency: str,
+    then: Mapping[str, Money],
+    closed: Mapping[str, Money] | None,
+    team: Team | None,
 ) -> StatementRow:
+    payable = Money(one.payable, currency)
     return StatementRow(
         team=one.team,
         name=payer.name,
@@ -88,7 +116,9 @@ def _row(
         entries=Money(one.entries6, currency),
         corrections=Money(one.corrections6, currency),
         total=Money(one.total6, currency),
-        payable=Money(one.payable, currency),
+        payable=payable,
         without_money_ms=one.without_money_ms,
+        slot=team.colour_slot if team else 0,
         before=then.get(one.team),
+        change=None if closed is None else payable - closed.get(one.team, NOTHING),
     )

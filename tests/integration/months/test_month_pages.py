@@ -2,13 +2,17 @@
 
 import re
 from collections.abc import Iterator
+from csv import DictReader
 from datetime import timedelta
 from decimal import Decimal
+from io import StringIO
 
 import pytest
 import time_machine
+from django.db.models import F
 from django.test import Client
 
+from accounting.core.money import Money
 from accounting.kit.reads.database_clock import database_now
 from accounting.kit.tags import units
 from accounting.months.models.charge import RunningLine
@@ -78,6 +82,51 @@ def test_statements_add_up_to_the_payable_of_the_month(sign_in: SignIn) -> None:
     total = sum((one.payable for one in booked.statements.all()), Decimal(0))
     assert total == booked.payable
     assert units.money(booked.payable, "EUR") in page
+
+
+def test_a_statement_opens_to_families_that_come_to_its_payable(
+    sign_in: SignIn,
+) -> None:
+    """Of running lines and of frozen ones, each amount as the lines of the team have it."""
+    close_period("2026-10")
+    book_running("2026-11")
+    fin = sign_in("fin")
+    for month in ("2026-10", "2026-11"):
+        statements = Statement.objects.filter(revision__period=month)
+        opening = [one for one in statements if one.team != "platform"]
+        assert len(opening) > 5
+        for one in opening:
+            answer = fin.get(f"/months/{month}?open={one.team}")
+            opened = answer.context["opened"]
+            rows = [*(amount for _, amount in opened.rows), *dict(opened.rest).values()]
+            assert sum(row.amount for row in rows) == one.payable
+            exact = sum(family.item.amount.amount for family, _ in opened.rows)
+            assert exact == one.own6
+            assert sum(f.item.ms for f, _ in opened.rows) == (
+                one.busy_ms + one.idle_ms + one.unknown_ms
+            )
+            html = html_of(answer)
+            assert f'aria-label="Families of {opened.row.name}"' in html
+    vision = html_of(fin.get("/months/2026-11?open=vision"))
+    assert re.search(
+        r'href="\?#statements-title" aria-expanded="true" aria-label="Families of Vision"',
+        vision,
+    )
+    assert 'href="/teams/vision/families/' in vision
+    for nobody in ("nobody", "", "platform%27"):
+        assert fin.get(f"/months/2026-11?open={nobody}").context["opened"] is None
+
+
+def test_the_waterfall_of_a_month_is_its_statements(sign_in: SignIn) -> None:
+    booked = book_running("2026-11")
+    answer = sign_in("fin").get("/months/2026-11")
+    steps = [step for step, _ in answer.context["waterfall"]]
+    added = sum(one.amount.amount for one in steps if not one.is_sum)
+    assert added == booked.payable == steps[-1].amount.amount
+    page = html_of(answer)
+    for one in steps:
+        assert units.money(one.amount) in page
+    assert f"What adds up to {units.money(booked.payable, 'EUR')}" in page
 
 
 def test_every_way_to_divide_charges_has_the_same_total(sign_in: SignIn) -> None:
@@ -284,6 +333,31 @@ def test_the_latest_closed_month_is_opened_again_by_two_people(
     page = text_of(fin, "/months/2026-10")
     assert "Earlier revisions" in page
     assert REASON in page
+    book_running("2026-10")
+    page = text_of(fin, "/months/2026-10")
+    assert "The total is that of revision 1." in page
+    assert "Against r1" in page
+    first = sum_of_file(fin, "/months/2026-10/files/statements?revision=1")
+    booked = PeriodRevision.objects.get(period="2026-10", revision=2)
+    Statement.objects.filter(revision=booked, team="vision").update(
+        payable=F("payable") + 5
+    )
+    rows = {
+        row.team: row for row, _ in fin.get("/months/2026-10").context["table"].rows
+    }
+    assert rows["vision"].change == Money(Decimal(5), "EUR")
+    assert not any(row.change.amount for team, row in rows.items() if team != "vision")
+    assert 'files/statements?revision=1"' in html_of(fin.get("/months/2026-10"))
+    assert first == booked.payable
+
+
+def sum_of_file(client: Client, address: str) -> Decimal:
+    """The payables of a file of statements."""
+    answer = client.get(address)
+    text = b"".join(answer.streaming_content).decode()  # type: ignore[attr-defined]
+    return sum(
+        (Decimal(row["payable"]) for row in DictReader(StringIO(text))), Decimal(0)
+    )
 
 
 def entry(**more: str) -> dict[str, str]:

@@ -77,6 +77,7 @@ def pages() -> list[str]:
         found += [f"/charges?period={month}&by={by}" for by in SPLITS]
         slugs = Statement.objects.filter(revision__period=month).values_list("team")
         found += [f"/statements/{slug}/{month}" for (slug,) in slugs.distinct()]
+        found += [f"/months/{month}?open={slug}" for (slug,) in slugs.distinct()]
     found.append(f"/explain?what=charge&{NOVEMBER}")
     found.append(f"/explain?what=charge&team=vision&{NOVEMBER}")
     found.append(f"/explain?what=ledger&{NOVEMBER}")
