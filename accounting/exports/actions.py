@@ -1,8 +1,10 @@
 """Requests of files that a worker writes (money.md M46)."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
-from accounting.exports.models import ExportJob
+from accounting.exports.models import ExportJob, JournalSettings
 from accounting.exports.tasks.jobs import request_of, stop_job
 from accounting.exports.tasks.request import ExportRequest, prepare
 from accounting.kit.audit import SYSTEM, Actor, act
@@ -10,6 +12,21 @@ from accounting.kit.outcomes import RefusalCode, Refused
 from accounting.kit.wakeup import WRITE_EXPORTS, wake_worker
 
 MOST_QUEUED = 20  # of one person: jobs are large, and workers have other work
+
+
+def set_journal(settings: Mapping[str, Any]) -> bool:
+    """Set the column map of journals; True if it is another one. In the caller's `act`.
+
+    Args:
+        settings: the fields of a `JournalMap`.
+    """
+    found = JournalSettings.objects.first()
+    if found is not None and found.settings == settings:
+        return False
+    JournalSettings.objects.update_or_create(
+        defaults={"settings": dict(settings)}, id=1
+    )
+    return True
 
 
 def request_export(request: ExportRequest, *, actor: Actor, now: datetime) -> ExportJob:

@@ -16,6 +16,25 @@ class ExportState(models.TextChoices):
     EXPIRED = "expired"  # the file was removed
 
 
+@pghistory.track()
+class JournalSettings(models.Model):
+    """The section `journal` of the setup file; one row at most.
+
+    `settings` are the fields of `exports.rules.journal.JournalMap`.
+    """
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    settings = models.JSONField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(id=1), name="one_journal_map")
+        ]
+
+    def __str__(self) -> str:
+        return f"{len(self.settings['columns'])} columns"
+
+
 @pghistory.track(
     exclude=[
         *("state", "attempt", "seen_at", "started_at", "finished_at", "expires_at"),
@@ -31,7 +50,7 @@ class ExportJob(models.Model):
     again when that is too long ago. `attempt` rises with each start, so that the old one stops.
     """
 
-    what = models.CharField(max_length=10)  # focus, charges, statements
+    what = models.CharField(max_length=10)  # focus, charges, statements, journal
     period = models.CharField(max_length=7)
     revision = models.PositiveIntegerField(null=True)  # None: the one in effect
     profile = models.CharField(max_length=16)

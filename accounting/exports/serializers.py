@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from accounting.exports.rules.focus.columns import PROFILES
 
-WHAT = ("focus", "charges", "statements")
+WHAT = ("focus", "charges", "statements", "journal")
 FORMATS = ("csv", "parquet", "xlsx")
 
 

@@ -9,25 +9,33 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from accounting.exports.sql.file_tables import What
+from accounting.exports.tasks.journal import has_journal
 from accounting.exports.tasks.request import MOST_STREAMED, ExportRequest, name_of
 from accounting.kit.tags.components import icon
 from accounting.months.reads.lines import Booking
 
 register = template.Library()
 
+_OF_STATEMENTS = (What.STATEMENTS, What.JOURNAL)  # few rows, however many lines
 _OF_MONTH = (
     ("Statements", What.STATEMENTS, ""),
     ("Charges", What.CHARGES, ""),
     ("FOCUS 1.4", What.FOCUS, "focus-1.4"),
     ("FOCUS 1.2", What.FOCUS, "focus-1.2"),
+    ("Journal", What.JOURNAL, ""),
 )
 
 
 @register.simple_tag
 def month_files(booking: Booking) -> list[tuple[str, str, str, str]]:
-    """The files of a month as they are offered: title, file name, content and profile."""
+    """The files of a month as they are offered: title, file name, content and profile.
+
+    A journal is offered of a closed month, where its columns are set up.
+    """
     found = []
     for title, what, profile in _OF_MONTH:
+        if what is What.JOURNAL and not (booking.is_closed and has_journal()):
+            continue
         asked = ExportRequest(what, booking.period, profile or "focus-1.4")
         found.append((title, name_of(asked, booking), what.value, profile))
     return found
@@ -57,7 +65,7 @@ def file_link(
     revision, of = more.get("revision", ""), more.get("of", "")
     quiet = format_html('<span class="vh"> {}</span>', of) if of else ""
     content = profile or ("focus-1.4" if what == "focus" else what)
-    if line_count > MOST_STREAMED and what != "statements":
+    if line_count > MOST_STREAMED and what not in _OF_STATEMENTS:
         month = f"{period}-r{revision}" if revision else period
         query = urlencode({"content": content, "month": month, "team": team})
         return format_html(

@@ -1,4 +1,4 @@
-"""`manage.py export focus|charges|statements --period YYYY-MM -o FILE`: a month as a file."""
+"""`manage.py export focus|charges|statements|journal --period YYYY-MM -o FILE`: a month as a file."""
 
 import sys
 from argparse import ArgumentParser
@@ -24,8 +24,8 @@ class Command(BaseCommand):
     """Writes a file and its metadata; exits with 0, or 2 for wrong use."""
 
     help = (
-        "Write the charges of a billing period to a file: as FOCUS rows, as lines, or as one row "
-        "for each statement. Beside it, FILE.metadata.json has the checksum and the total."
+        "Write the charges of a billing period to a file: as FOCUS rows, as lines, as one row "
+        "for each statement, or as a journal. FILE.metadata.json has the checksum and the total."
     )
     suppressed_base_arguments = HIDDEN
 

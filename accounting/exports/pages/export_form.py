@@ -18,6 +18,7 @@ CONTENTS = {
     "focus-1.2": "FOCUS 1.2",
     What.CHARGES: "Charges",
     What.STATEMENTS: "Statements",
+    What.JOURNAL: "Journal",
 }
 FORMATS = {Format.CSV: "CSV", Format.XLSX: "XLSX", Format.PARQUET: "Parquet"}
 

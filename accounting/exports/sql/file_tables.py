@@ -21,6 +21,9 @@ class What(StrEnum):
     FOCUS = "focus"  # a row for each line with a charge, as FOCUS describes it
     CHARGES = "charges"  # the lines, as the hash of the close reads them
     STATEMENTS = "statements"  # what each team pays
+    JOURNAL = (
+        "journal"  # debits and credits for an ERP system, by the map of the setup file
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,8 @@ _FOCUS_SAFE = frozenset(
 
 def table_of(what: What, profile: str = "focus-1.4") -> ExportTable:
     """The columns and cells of a file.
+
+    The columns of a journal are in the setup file (`accounting/exports/tasks/journal.py`).
 
     Raises:
         KeyError: the profile does not exist.

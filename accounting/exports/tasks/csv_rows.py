@@ -71,7 +71,7 @@ def header(export: Export) -> bytes:
 
 def _blocks(export: Export) -> Iterator[dict[str, Any]]:
     """Parameters of each statement, in the order of the rows."""
-    if export.request.what is What.STATEMENTS:
+    if export.request.what in {What.STATEMENTS, What.JOURNAL}:
         yield {}
         return
     block: list[LineGroup] = []

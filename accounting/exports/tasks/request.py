@@ -1,7 +1,7 @@
 """What a file is to have, what is known of its rows, and its name (money.md M45)."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -15,6 +15,13 @@ from accounting.exports.rules.focus.columns import PROFILES
 from accounting.exports.rules.focus.row import FocusContext
 from accounting.exports.sql.file_tables import ExportTable, What, table_of
 from accounting.exports.tasks.days import DayBounds, day_bounds
+from accounting.exports.tasks.journal import (
+    NOT_SET_UP,
+    JournalError,
+    journal_map,
+    journal_table,
+    rows_to_post,
+)
 from accounting.exports.tasks.rows_sql import group_totals
 from accounting.months.models.period import Statement
 from accounting.months.reads.lines import Booking, booked_days, booking_of
@@ -104,9 +111,10 @@ class Export:
         groups: of lines; empty for statements.
         payers: what its teams are called, by slug.
         row_count: rows without the header.
-        charge: sum of the charges; of statements, of their payables.
+        charge: sum of the charges; of statements, of their payables; of a journal, of its debits.
         payable: of the team, or of the period.
         without_money_ms: time that is in no sum, because it has no price or conversion.
+        journal: the cells of its rows.
     """
 
     request: ExportRequest
@@ -119,6 +127,7 @@ class Export:
     payable: Decimal
     without_money_ms: int
     payers: Mapping[str, Payer]
+    journal: Sequence[Sequence[str]] = ()
 
     @property
     def name(self) -> str:
@@ -144,6 +153,7 @@ class Export:
             "day_starts": [instant(start) for start, _ in self.days.bounds],
             "day_ends": [instant(end) for _, end in self.days.bounds],
             "team": self.request.team,
+            "journal": json.dumps(self.journal),
         }
 
     def context(self) -> FocusContext:
@@ -177,9 +187,9 @@ def prepare(request: ExportRequest) -> Export:
 
     Raises:
         BookingError: the period has no booking.
-        ExportError: the team has no statement in it.
+        ExportError: the team has no statement in it, or a journal is not set up or lacks a cost
+            center.
     """
-    table = table_of(request.what, request.profile)
     booking = booking_of(request.period, request.revision)
     days = day_bounds(booked_days(booking))
     payers = payers_of_booking(booking)
@@ -191,6 +201,9 @@ def prepare(request: ExportRequest) -> Export:
         if only is None:
             raise ExportError(f"{request.team} has no statement in {booking.name}")
         payable = only.payable
+    if request.what is What.JOURNAL:
+        return _journal(request, booking, days, payable, payers)
+    table = table_of(request.what, request.profile)
     if request.what is What.STATEMENTS:
         rows = list(statements)
         lost = sum(row.without_money_ms for row in rows)
@@ -210,6 +223,27 @@ def prepare(request: ExportRequest) -> Export:
         payable,
         sum(group.without_money_ms for group in groups),
         payers,
+    )
+
+
+def _journal(
+    request: ExportRequest,
+    booking: Booking,
+    days: DayBounds,
+    payable: Decimal,
+    payers: Mapping[str, Payer],
+) -> Export:
+    """A journal has no lines of the booking: its rows are made from statements."""
+    form = journal_map()
+    if form is None:
+        raise ExportError(NOT_SET_UP)
+    try:
+        rows, debits = rows_to_post(form, booking, request.team)
+    except JournalError as error:
+        raise ExportError(str(error)) from None
+    table = journal_table(form)
+    return Export(
+        request, table, booking, days, (), len(rows), debits, payable, 0, payers, rows
     )
 
 

@@ -17,7 +17,8 @@ def copy_rows(
     """A SELECT of the file's cells, in the order of its rows.
 
     Parameters: `revision_id`; for lines `first_day`, `day_starts` and `day_ends` (texts by day),
-    and `kind` and `teams` of the block; for statements `team` (null: all); and those of the cells.
+    and `kind` and `teams` of the block; for statements `team` (null: all); for a journal `journal`,
+    its rows as JSON; and those of the cells.
 
     Args:
         guarded: text that a spreadsheet would execute gets a leading `'`.
@@ -33,6 +34,9 @@ def copy_rows(
             WHERE revision_id = %(revision_id)s
               AND (%(team)s::text IS NULL OR team = %(team)s)
             ORDER BY team COLLATE "C") s"""
+    if table.what is What.JOURNAL:
+        return f"""SELECT {cells} FROM jsonb_array_elements(%(journal)s::jsonb)
+            WITH ORDINALITY AS l(cells, number) ORDER BY l.number"""
     lines = _ordered(table, booking, grouped=grouped)
     for derived in table.derived:
         added = ", ".join(f"{sql} AS {name}" for name, sql in derived.items())

@@ -26,6 +26,7 @@ KINDS: Mapping[str, tuple[str, str]] = {  # singular, plural
     "entry": ("credit or adjustment", "credits and adjustments"),
     "exportjob": ("export", "exports"),
     "idlenote": ("note on an idle holder", "notes on idle holders"),
+    "journalsettings": ("column map of journals", "column maps of journals"),
     "labelspelling": ("label setting", "label settings"),
     "membership": ("team membership", "team memberships"),
     "notification": ("message", "messages"),

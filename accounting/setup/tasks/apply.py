@@ -14,6 +14,7 @@ from accounting.access.models.people import Membership, TeamRole
 from accounting.access.models.teams import Binding, Team
 from accounting.access.reads.billing_settings import billing_at, billing_day, midnight
 from accounting.core import billing_calendar
+from accounting.exports.actions import set_journal
 from accounting.kit.audit import Actor, act
 from accounting.kit.reads.database_clock import database_now
 from accounting.metering.actions.kube_state_jobs import set_accepted
@@ -73,6 +74,8 @@ def apply_configuration(
         set_conversions(wanted.conversions, changes, actor)
         for budget in wanted.budgets:
             set_budget(budget, changes, actor)
+        if wanted.journal is not None and set_journal(wanted.journal.settings):
+            changes.append(f"journal of {len(wanted.journal.columns)} columns")
     return changes
 
 

@@ -52,6 +52,7 @@ from accounting.setup.tasks.fields import (
 )
 from accounting.setup.tasks.schema_budgets import BudgetSpec
 from accounting.setup.tasks.schema_clusters import ClusterSpec
+from accounting.setup.tasks.schema_journal import JournalSpec
 from accounting.setup.tasks.yaml_lines import parse
 
 _SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
@@ -289,6 +290,7 @@ class Configuration(Section):
     conversions: tuple[ConversionSpec, ...] = ()
     budgets: tuple[BudgetSpec, ...] = ()
     labels: LabelsSpec = LabelsSpec()
+    journal: JournalSpec | None = None
     resources: dict[Resource, Share] | None = None  # by name: the share of one GPU
 
     @property
