@@ -1,4 +1,4 @@
-"""`manage.py export focus|charges|statements|journal --period YYYY-MM -o FILE`: a month as a file."""
+"""`manage.py export journal|focus|charges|statements --period YYYY-MM -o FILE`: a month's file."""
 
 import sys
 from argparse import ArgumentParser
