@@ -25,6 +25,7 @@ from accounting.budgets.models import (
     BudgetVersion,
     ForecastRecord,
 )
+from accounting.explore.models import SavedView
 from accounting.exports.models import ExportJob, ExportState
 from accounting.kit.models.audit import AuditLink
 from accounting.kit.models.idempotency import IdempotencyKey
@@ -206,6 +207,7 @@ __all__ = [
     "ResourceClaim",
     "RetiredHour",
     "RunningLine",
+    "SavedView",
     "ScrapeHour",
     "ScrapeSpan",
     "Scraper",

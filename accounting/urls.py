@@ -5,6 +5,7 @@ from django.urls import path
 from accounting.bills.pages import bills
 from accounting.budgets.pages import anomalies, budgets
 from accounting.explain import pages as explain
+from accounting.explore.pages import explore, saved_views
 from accounting.exports.pages import exports
 from accounting.fleet.pages import fleet, gpu
 from accounting.metering.pages import clusters, kube_state_jobs
@@ -49,6 +50,19 @@ urlpatterns = [
     path("gpus", fleet.fleet, name="gpus"),
     path("gpus/table", fleet.gpu_table, name="gpu-table"),
     path("gpus/<path:uuid>", gpu.gpu, name="gpu"),
+    path("explore", explore.explore, name="explore"),
+    path("explore/views", saved_views.view_list, name="explore-views"),
+    path("explore/views/new", saved_views.view_add, name="explore-view-add"),
+    path(
+        "explore/views/<int:number>/rename",
+        saved_views.view_rename,
+        name="explore-view-rename",
+    ),
+    path(
+        "explore/views/<int:number>/delete",
+        saved_views.view_delete,
+        name="explore-view-delete",
+    ),
     path("explain", explain.explanation, name="explain"),
     path("prices", prices.price_list, name="prices"),
     path("prices/import", price_import.price_import, name="price-import"),

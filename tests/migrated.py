@@ -3,7 +3,7 @@
 It has the partitions that most tests write to: a test whose transaction is rolled back would
 create them each time, thousands in a run.
 
-To migrate takes five seconds of processor time, mostly for Django's own memory of the models
+To migrate takes seven seconds of processor time, mostly for Django's own memory of the models
 between two migrations; to restore takes half a second. The file is in the cache of this machine,
 named after everything that decides what is in it. Where it cannot be made (another server
 without `pg_dump`, a cache that cannot be written), each process migrates.

@@ -9,13 +9,21 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounting.access.rights import WHOLE_FLEET
-from accounting.kit.api.rows import CsvRenderer, Row, RowsView
+from accounting.access.scope import scope_of
+from accounting.kit.api.rows import CsvRenderer, Row, RowsView, check_names
 from accounting.kit.api.schema import PERIOD, REPORT, lists
-from accounting.kit.reads.selection import SelectionError, check_word
+from accounting.kit.reads.selection import (
+    EXCLUDES,
+    Selection,
+    SelectionError,
+    check_word,
+    narrowed,
+)
 from accounting.usage.reads.holds import HOLD_FILTERS, hold_key, hold_rows
 from accounting.usage.reads.intensity import ONLY, only_pointless, with_intensity
 from accounting.usage.reads.ledger import ledger_rows
 from accounting.usage.reads.usage import usage_stream
+from accounting.usage.rules.rows import UsageRow
 from accounting.usage.serializers import (
     USAGE_MEASURES,
     HoldRowSerializer,
@@ -28,19 +36,31 @@ class UsageView(RowsView):
     """Allocated GPU time and its charge, by any dimensions."""
 
     subject = "usage"
-    parameters = ("by", "as", "only", "columns", *REPORT)
+    parameters = ("by", "as", "only", "columns", *REPORT, *EXCLUDES, "close")
 
     @lists(UsageRowSerializer, parameters, values={"only": ONLY})
     def get(self, request: Request) -> HttpResponseBase:
         """List usage, as `report usage` does."""
         selection, by = self.selection(request), self.by(request, "team")
         measures = self._measures(request)
-        rows = with_intensity(usage_stream(selection, by), selection, by)
+        rows: Iterator[UsageRow] = usage_stream(selection, by)
+        if not selection.revisions:  # a close has no activity
+            rows = with_intensity(rows, selection, by)
         found = only_pointless(rows, request.query_params.get("only"))
         fields = UsageRowSerializer.each(found)
         if isinstance(request.accepted_renderer, CsvRenderer):
             return self._file(request, fields, measures)
         return self.answer(request, list(fields))
+
+    def selection(self, request: Request) -> Selection:
+        """Also without the excluded values, and with the named closes."""
+        query = request.query_params
+        excludes = {
+            of: query.getlist(name) for name, of in EXCLUDES.items() if name in query
+        }
+        check_names(scope_of(request.user), excludes)
+        found = super().selection(request)
+        return narrowed(found, excludes, query.getlist("close"))
 
     def _measures(self, request: Request) -> Sequence[str] | None:
         """The requested columns of a CSV file, beside its dimensions; None for all."""

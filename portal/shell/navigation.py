@@ -115,6 +115,7 @@ def place_of(path: str, scope: Scope) -> tuple[NavItem, Tab] | None:
 
 _WHOLE, _LEADS = rights.WHOLE_FLEET.allows, rights.BUDGETS.allows
 
+EXPLORE = Tab("explore", "Explore", allows=in_team, keeps_range=True)
 OWN_BUDGETS = Tab("budgets", "Budgets", "b", leads_only)
 OVERVIEW = NavItem(
     "Overview",
@@ -128,6 +129,7 @@ OVERVIEW = NavItem(
             under=("/overview", "/inbox", "/explain"),
         ),
         Tab("teams", "Teams", "t", in_teams_only, keeps_range=True),
+        EXPLORE,
         OWN_BUDGETS,
     ),
 )

@@ -11,6 +11,7 @@ from accounting.access.scope import Scope
 from accounting.kit.pages.permissions import Visitor, asker_of
 from portal.shell.navigation import (
     ALERTS,
+    EXPLORE,
     INBOX,
     NAVIGATION,
     OF_TEAM,
@@ -145,13 +146,15 @@ def _team_of(request: HttpRequest, scope: Scope, item: NavItem) -> str:
 
 
 def _team_tabs(slug: str, path: str, scope: Scope, current: Tab) -> list[ShownTab]:
-    """Tabs of a team. Who has this team only finds its budgets here: there is no entry."""
+    """Tabs of a team. Who has this team only finds the other tabs of Overview here."""
     base, tabs = reverse("team", args=[slug]), []
     for tab in OF_TEAM:
         url = reverse(tab.route, args=[slug])
         part = path.removeprefix(f"{base}/").partition("/")[0]
         mark = "page" if path == url else "true" if part in tab.under else ""
         tabs.append(ShownTab(tab.label, url, "", tab.keeps_range, mark))
-    if OWN_BUDGETS.allows(scope) and len(scope.team_ids or ()) == 1:
-        tabs.insert(-1, _tab(OWN_BUDGETS, path, current, {}))
+    if len(scope.team_ids or ()) == 1:
+        for tab in (EXPLORE, OWN_BUDGETS):
+            if tab.allows(scope):
+                tabs.insert(-1, _tab(tab, path, current, {}))
     return tabs

@@ -14,6 +14,7 @@ from pytest_django import DjangoDbBlocker
 from accounting.access.models.teams import Team
 from accounting.budgets.actions.budgets import SetBudget, create_budget, fire_alerts
 from accounting.core.interval import HOUR_MS, to_ms
+from accounting.explore.models import SavedView
 from accounting.kit.audit import SYSTEM
 from accounting.metering.models.evidence import KubeJob, KubeJobRun
 from accounting.months.actions.contests import open_contest
@@ -46,6 +47,11 @@ PAGES = {
     "/overview/changes?cmp=off": "Biggest changes",
     "/overview/idle?range=last-7-days": "Largest idle",
     "/overview/idle?model=NVIDIA-NONE": "Largest idle",
+    "/explore": "Explore",
+    "/explore/views": "Saved views",
+    "/explore/views/1000/rename": "Rename Idle cost of tiers",
+    "/explore/views/new?by=tier&then=week": "Save this view",
+    "/explore?by=family&then=tier&show=busy_share&not_team=vision": "Explore",
     "/teams": "Teams",
     "/teams?group=none&hide=coverage,idle": "Teams",
     "/teams/vision": "Vision",
@@ -289,6 +295,23 @@ def price_list(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[Non
 
 
 @pytest.fixture(scope="module")
+def saved_view(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """A view of everybody, with the number of its page."""
+    del story
+    with django_db_blocker.unblock():
+        view = SavedView.objects.create(
+            pk=1000,
+            name="Idle cost of tiers",
+            audience="all",
+            owner=get_user_model().objects.get(username="ana"),
+            query="by=tier&show=idle_cost",
+        )
+        yield
+        view.delete()
+    connection.close()
+
+
+@pytest.fixture(scope="module")
 def months(story: Story, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """October closed, with a contest of vision; November running."""
     del story
@@ -317,7 +340,7 @@ def test_no_page_of_the_resolver_is_left_out() -> None:
 
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.usefixtures(
-    "second_job", "budgets", "bills", "months", "price_list", "waits"
+    "second_job", "budgets", "bills", "months", "price_list", "saved_view", "waits"
 )
 def test_a_page_is_clean_keeps_the_policy_and_fits_a_small_phone(
     sign_in: SignIn, violations: Callable[..., list[str]], path: str

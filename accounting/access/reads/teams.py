@@ -23,7 +23,8 @@ class TeamRef:
 UNMAPPED_TEAM = TeamRef(0, UNMAPPED, "Unmapped", "", 0)
 
 
-def visible_teams(scope: Scope) -> dict[str, TeamRef]:
+@read_once
+def visible_teams(scope: Scope) -> Mapping[str, TeamRef]:
     """The teams of a scope by slug, in order of name."""
     shown = "pk", "slug", "name", "department", "colour_slot"
     rows = readable_teams(scope).values_list(*shown)

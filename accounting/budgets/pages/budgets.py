@@ -1,5 +1,6 @@
 """Budgets: the list by department and team, one budget with its burn-down, and its forms."""
 
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
@@ -50,7 +51,7 @@ def budget_list(request: HttpRequest) -> HttpResponse:
 
 
 def _without(
-    rows: list[BudgetRow], teams: dict[str, TeamRef], scope: Scope
+    rows: list[BudgetRow], teams: Mapping[str, TeamRef], scope: Scope
 ) -> list[TeamRef]:
     """The teams that have no budget of their own."""
     known = {row.team for row in rows}

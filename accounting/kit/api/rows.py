@@ -297,7 +297,7 @@ class RowsView(ApiView):
         scope = scope_of(request.user)
         query = request.query_params
         filters = {name: query.getlist(name) for name in FILTERS if name in query}
-        _check_names(scope, filters)
+        check_names(scope, filters)
         period = query.get("from"), query.get("to")
         amounts = query.get("as", Amounts.BOOKED)
         return parse_selection(
@@ -310,7 +310,7 @@ class RowsView(ApiView):
         return [name for text in found for name in text.split(",") if name]
 
 
-def _check_names(scope: Scope, filters: Mapping[str, Sequence[str]]) -> None:
+def check_names(scope: Scope, filters: Mapping[str, Sequence[str]]) -> None:
     """Reject names that do not exist, and teams that do not exist or are not readable."""
     for word, names in KNOWN_NAMES.items():
         if filters.get(word):

@@ -20,7 +20,7 @@ from accounting.kit.once import LONGEST_KEY
 from accounting.kit.problems import MEDIA_TYPE
 from accounting.kit.reads.dimensions import BY_NAME, FILTERS
 from accounting.kit.reads.paging import LARGEST, LIMIT
-from accounting.kit.reads.selection import Amounts
+from accounting.kit.reads.selection import EXCLUDES, Amounts
 from accounting.kit.serializers.problem import ProblemSerializer
 
 
@@ -37,7 +37,7 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
 
 PERIOD = ("from", "to")
 REPORT = (*PERIOD, *FILTERS)
-MANY = frozenset({*FILTERS, "department"})  # can be repeated
+MANY = frozenset({*FILTERS, *EXCLUDES, "department", "close"})  # can be repeated
 _TEXTS = {
     "from": "start of the period: an ISO 8601 time with an offset that aligns to a five-minute "
     "boundary, or a billing day",
@@ -47,6 +47,8 @@ _TEXTS = {
     "only": "`pointless`: only rows that were busy without tensor or memory activity",
     "minimum": "smallest difference of an anomaly, in the billing currency",
     "state": "only rows in this state",
+    "close": "a close of a month, like 2026-10-r1: the time and the money that it booked, whatever "
+    "became of them since; can be repeated, and has to cover every day of the range",
     "period": "a month, like 2026-10; default: the latest that was booked, or all bills",
     "revision": "a revision of the month; default: the one that was not reopened",
     "department": "only teams of this department today; can be repeated",
@@ -61,7 +63,11 @@ _AMOUNTS = {
     "month has booked them.",
     Amounts.MEASURED: "`measured`: time x price, current data.",
 }
+_TEXTS |= {
+    name: f"no rows with this {of}; can be repeated" for name, of in EXCLUDES.items()
+}
 _ENUMS = {
+    **{name: BY_NAME[of].values for name, of in EXCLUDES.items() if BY_NAME[of].values},
     **{name: one.values for name, one in BY_NAME.items() if one.values},
     "format": ("json", "csv"),
     "as": tuple(Amounts),

@@ -26,6 +26,7 @@ class FilterChip:
     label: str
     value: str
     url: str
+    verb: str = "is"
 
 
 @dataclass(frozen=True, slots=True)

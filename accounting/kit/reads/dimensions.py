@@ -103,7 +103,7 @@ class Dimension:
         return all(key.name in _OF_LINES for key in self.keys)
 
 
-_OF_LINES = frozenset({*FIELDS, "family", "day", "hour"})
+_OF_LINES = frozenset({*FIELDS, "family", "day", "week", "month", "hour"})
 
 _CLUSTER = "LEFT JOIN accounting_cluster cl ON cl.id = u.cluster_id"
 _TEAM = "LEFT JOIN accounting_team t ON t.id = u.team_id"
@@ -222,6 +222,26 @@ DIMENSIONS = (
         keys=(
             DimensionKey("day", "to_char(u.billing_on, 'YYYY-MM-DD')", KeyType.DATE),
         ),
+        is_filter=False,
+        has_unheld=True,
+    ),
+    Dimension(
+        name="week",
+        label="Week",
+        keys=(
+            DimensionKey(
+                "week",
+                "to_char(date_trunc('week', u.billing_on::timestamp), 'YYYY-MM-DD')",
+                KeyType.DATE,
+            ),
+        ),
+        is_filter=False,
+        has_unheld=True,
+    ),
+    Dimension(
+        name="month",
+        label="Month",
+        keys=(DimensionKey("month", "to_char(u.billing_on, 'YYYY-MM')"),),
         is_filter=False,
         has_unheld=True,
     ),

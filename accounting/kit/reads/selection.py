@@ -1,7 +1,7 @@
 """The selection of a report: a period, filters, and the person's scope."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -12,6 +12,9 @@ from accounting.access.reads.billing_settings import billing_day, midnight
 from accounting.access.scope import Scope
 from accounting.core.interval import HOUR_MS, WINDOW_MS, Interval, to_instant
 from accounting.kit.reads.dimensions import BY_NAME, FILTERS
+
+EXCLUDES = {f"not_{name}": name for name in FILTERS}
+"""Parameters that leave out values of a dimension."""
 
 # that a report may read: 8,192 GPUs for 120 days by day, 5 days by hour, 10 hours by window
 MOST_ROWS = 1_000_000
@@ -49,6 +52,9 @@ class Selection:
     Attributes:
         amounts: the money of closed billing days.
         most_rows: a report that would read more rows by GPU is refused; None for commands.
+        excludes: values by dimension that are left out; only `usage_rows` supports them.
+        revisions: of closed months, as `2026-10-r1`: `usage_rows` then has the time and the money
+            that these closes booked, whatever became of them since.
     """
 
     scope: Scope
@@ -56,6 +62,8 @@ class Selection:
     filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     most_rows: int | None = None
     amounts: Amounts = Amounts.BOOKED
+    excludes: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    revisions: tuple[str, ...] = ()
 
 
 def parse_selection(
@@ -90,6 +98,31 @@ def parse_selection(
         _check_values(key, values)
     period = _period(start, end)
     return Selection(scope, period, kept, most_rows, Amounts(amounts))
+
+
+def narrowed(
+    selection: Selection,
+    excludes: Mapping[str, Sequence[str]],
+    revisions: Sequence[str] = (),
+) -> Selection:
+    """The same without some values, and with the closes that it is read from.
+
+    Args:
+        excludes: values by dimension.
+        revisions: as `2026-10-r1`; none for what is stored now.
+
+    Raises:
+        SelectionError: a value that is not valid, or closes where other money was requested.
+    """
+    kept = {name: tuple(values) for name, values in excludes.items() if values}
+    for name, values in kept.items():
+        _check_values(name, values)
+    if revisions and selection.amounts is not Amounts.BOOKED:
+        raise SelectionError(
+            "a close has the amounts that it booked; leave out as, or close",
+            parameter="close",
+        )
+    return replace(selection, excludes=kept, revisions=tuple(revisions))
 
 
 def check_word(parameter: str, word: str, allowed: Sequence[str]) -> None:

@@ -182,7 +182,7 @@ def report_url(
     state = context.get("state")
     pairs: dict[str, Any] = {"by": by} if by else {}
     if state is not None:
-        pairs |= state.exact | state.stored_filters
+        pairs |= state.reported
     pairs |= {name: str(value) for name, value in key.items() if value}
     url = f"/api/v1/{noun}"
     return f"{url}?{urlencode(pairs, doseq=True, safe=',')}" if pairs else url

@@ -40,6 +40,7 @@ KINDS: Mapping[str, tuple[str, str]] = {  # singular, plural
         "decisions on recommendations",
     ),
     "reopenrequest": ("request to reopen a period", "requests to reopen periods"),
+    "savedview": ("saved view", "saved views"),
     "sharepolicy": ("rule for shared GPUs", "rules for shared GPUs"),
     "signinrecord": ("sign-in", "sign-ins"),
     "source": ("metrics source", "metrics sources"),

@@ -209,6 +209,11 @@ class PageState(Address):
             for name, values in self.filters.items()
         }
 
+    @property
+    def reported(self) -> dict[str, str | tuple[str, ...]]:
+        """Range, cluster and filters as reports and the API take them."""
+        return {**self.exact, **self.stored_filters}
+
     def selection(self, **more: str | tuple[str, ...]) -> Selection:
         """The selection of this page, with further filters that replace its own."""
         kept = dict(self.stored_filters)

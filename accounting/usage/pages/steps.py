@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from accounting.core.billing_calendar import DAY, DayRange
+from accounting.core.billing_calendar import DAY, DayRange, unit_start
 from accounting.core.interval import Interval
 from accounting.kit.charts.plots import TimeAxis
 from accounting.kit.tags import units
@@ -16,7 +16,7 @@ from accounting.usage.reads.coverage import hours_with_data
 from accounting.usage.reads.series import MONTH
 
 MOST_TICKS = 6
-FREQUENCY = {"hour": "Hourly", "day": "Daily", "month": "Monthly"}
+FREQUENCY = {"hour": "Hourly", "day": "Daily", "week": "Weekly", "month": "Monthly"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +44,18 @@ class ChartStep:
     is_gap: bool
 
 
-def steps_of(state: PageState, missing: Collection[date]) -> tuple[ChartStep, ...]:
+def steps_of(
+    state: PageState, missing: Collection[date], step: str = ""
+) -> tuple[ChartStep, ...]:
     """Every step of the range that has started, up to the newest data.
 
     Args:
         state: of the page; for hours it is queried which of them have data.
         missing: the days without data.
+        step: hour, day, week or month; "" for that of the page.
     """
-    makers = {"hour": _hours, "day": _days, "month": _months}
-    return tuple(makers[state.step](state, frozenset(missing)))
+    makers = {"hour": _hours, "day": _days, "week": _weeks, "month": _months}
+    return tuple(makers[step or state.step](state, frozenset(missing)))
 
 
 def axis_of(steps: Sequence[ChartStep]) -> TimeAxis:
@@ -133,6 +136,24 @@ def _days(state: PageState, missing: frozenset[date]) -> Iterator[ChartStep]:
             short if day.weekday() == 0 else "",
             *_length(days.period(state.zone), state),
             day in missing,
+        )
+
+
+def _weeks(state: PageState, missing: frozenset[date]) -> Iterator[ChartStep]:
+    """Weeks from Monday, named by it; the range may contain only a part of the ends."""
+    weeks: dict[date, list[date]] = {}
+    for day in state.shown_days:
+        weeks.setdefault(unit_start(day, "week"), []).append(day)
+    for monday, held in weeks.items():
+        days = DayRange(held[0], held[-1] + DAY)
+        yield ChartStep(
+            monday.isoformat(),
+            days,
+            units.days(days),
+            units.days(days),
+            units.short_day(monday),
+            *_length(days.period(state.zone), state),
+            missing.issuperset(held),
         )
 
 

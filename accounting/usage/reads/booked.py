@@ -23,12 +23,18 @@ from accounting.kit.reads.selection import (
     LAST,
     Amounts,
     Selection,
+    SelectionError,
     days_inside,
     is_on_days,
     is_on_hours,
 )
 from accounting.prices.sql.line_hours_sql import IS_LATER
-from accounting.usage.reads.closed_months import ClosedMonth, closed_months, days_of
+from accounting.usage.reads.closed_months import (
+    ClosedMonth,
+    closed_months,
+    closes_named,
+    days_of,
+)
 from accounting.usage.reads.relation.families import lines_with_family
 
 _CLOSED_DAY = "u.billing_on <@ %(b_closed)s::datemultirange"
@@ -85,19 +91,14 @@ def booked_part(
         is_held: only what teams held, with what is spread over them; else the platform's, too.
         of_lines: its rows are lines with all of their fields.
     """
-    dimensions = named((*by, *selection.filters))
+    dimensions = named((*by, *selection.filters, *selection.excludes))
     months = months_of(selection)
     if not months and selection.amounts is not Amounts.CORRECTED:
         return BookedPart()
     if not all(one.is_of_lines for one in dimensions):
         return BookedPart()
     first, after = _days(selection.period)
-    where = [f"l.team <> '{PLATFORM}'"] if is_held else []
-    where += [f"l.{name} = ANY(%(f_{name})s)" for name in selection.filters]
-    if selection.scope.team_ids is not None:
-        where.append(
-            "l.team IN (SELECT slug FROM accounting_team WHERE id = ANY(%(scope)s))"
-        )
+    where = _conditions(selection, is_held=is_held)
     divided = [one for one in months if one.is_divided]
     values = {
         "b_first": first,
@@ -116,13 +117,69 @@ def booked_part(
     by_hour = any(one.stored is StoredIn.HOURS for one in dimensions)
     period = selection.period or Interval.of(FIRST, LAST)
     if not by_hour and is_on_days(period):
-        is_all = _have(months, first, after)
+        is_all = have_days(months, first, after)
         return BookedPart(_CLOSED_DAY, *lines.whole(_TOUCHED), values, is_all)
     part = _by_hour(period, lines, values, by_hour=by_hour)
-    return replace(part, is_all=is_on_hours(period) and _have(divided, first, after))
+    return replace(
+        part, is_all=is_on_hours(period) and have_days(divided, first, after)
+    )
 
 
-def _have(months: Sequence[ClosedMonth], first: date, after: date) -> bool:
+def _conditions(selection: Selection, *, is_held: bool) -> list[str]:
+    """Which lines a selection has, by the parameters of its relation."""
+    where = [f"l.team <> '{PLATFORM}'"] if is_held else []
+    where += [f"l.{name} = ANY(%(f_{name})s)" for name in selection.filters]
+    where += [f"l.{name} <> ALL(%(x_{name})s)" for name in selection.excludes]
+    if selection.scope.team_ids is not None:
+        where.append(
+            "l.team IN (SELECT slug FROM accounting_team WHERE id = ANY(%(scope)s))"
+        )
+    return where
+
+
+def pinned_part(selection: Selection, by: Sequence[str]) -> BookedPart:
+    """The held time and money of a selection's days as its closes booked them.
+
+    Raises:
+        SelectionError: a close that is unknown or of other days, or what lines do not have.
+    """
+    dimensions = named((*by, *selection.filters, *selection.excludes))
+    for one in dimensions:
+        if not one.is_of_lines or one.stored is StoredIn.HOURS:
+            raise SelectionError(
+                f"a close has no {one.label.lower()}; use other dimensions, or "
+                "as=measured without close",
+                parameter="close",
+            )
+    months = closes_named(selection.revisions)
+    period = selection.period
+    first, after = _days(period)
+    if period is None or not is_on_days(period) or not have_days(months, first, after):
+        raise SelectionError(
+            f"{', '.join(selection.revisions)} does not have every day of the range; use whole "
+            "days of these months, or name the closes of all of its months",
+            parameter="close",
+        )
+    values: dict[str, Any] = {
+        "b_first": first,
+        "b_after": after,
+        "b_revisions": [one.revision_id for one in months],
+    }
+    values |= {f"f_{name}": [*some] for name, some in selection.filters.items()}
+    values |= {f"x_{name}": [*some] for name, some in selection.excludes.items()}
+    if selection.scope.team_ids is not None:
+        values["scope"] = sorted(selection.scope.team_ids)
+    lines = _Lines(
+        only_booked=True,
+        where=_conditions(selection, is_held=True),
+        is_whole=True,
+        has_family=BY_NAME["family"] in dimensions,
+    )
+    rows, _ = lines.whole(_TOUCHED)
+    return BookedPart(rows=rows, parameters=values, is_all=True)
+
+
+def have_days(months: Sequence[ClosedMonth], first: date, after: date) -> bool:
     """Whether some months, in order, have every day of a range."""
     for one in months:
         if one.first <= first < one.after:

@@ -80,7 +80,33 @@ def money_of(
     return f"FROM ({' UNION ALL '.join(parts)}) u({', '.join(names)})"
 
 
-def _summed_lines(by: Sequence[str], columns: MoneyColumns, rows: str) -> str:
+def lines_of(by: Sequence[str], columns: MoneyColumns, booked: BookedPart) -> str:
+    """The same FROM for lines alone, with their time: nothing else is read."""
+    states = columns.states
+    money = (
+        name for state in states for name in (f"{state}_lines", f"{state}_unpriced")
+    )
+    names = (
+        *(key.name for key in keys_of(by)),
+        *(*columns.rates, "currency", *columns.summed, "is_booked"),
+        *(*(f"{state}_booked" for state in states), "rest_booked", *money),
+    )
+    rows = _summed_lines(by, columns, booked.rows, has_time=True)
+    return f"FROM ({rows}) u({', '.join(names)})"
+
+
+def _time_of(column: str, states: Sequence[str], *, has_time: bool) -> str:
+    """A sum of time over lines, which say nothing of samples."""
+    state = column.removesuffix("_ms")
+    if has_time and state in states:
+        which = f"{IS_TIME} AND state = '{state}'"
+        return f"{_sum('ms_part', which)}::bigint"
+    return "0::bigint"
+
+
+def _summed_lines(
+    by: Sequence[str], columns: MoneyColumns, rows: str, *, has_time: bool = False
+) -> str:
     """The same columns of booked lines, by key.
 
     Parts of lines are summed by what makes the key first, so that it is made once for each sum.
@@ -91,7 +117,7 @@ def _summed_lines(by: Sequence[str], columns: MoneyColumns, rows: str) -> str:
         *(f"{text} AS {name}" for name, text in keys.items()),
         *("NULL::numeric" for _ in columns.rates),
         "CASE WHEN sum(charges) > 0 THEN max(currency) ELSE '' END",
-        *("0::bigint" for _ in columns.summed),
+        *(_time_of(name, columns.states, has_time=has_time) for name in columns.summed),
         "true",
         *(_sum("charge_part", which) for which in of_state),
         _sum("charge_part", f"NOT ({IS_TIME})" if columns.states else "true"),
@@ -103,9 +129,10 @@ def _summed_lines(by: Sequence[str], columns: MoneyColumns, rows: str) -> str:
     parts = ", ".join(
         dict.fromkeys((*_instants(keys), "kind", "state", "currency", *_fields(keys)))
     )
+    time = ", sum(ms) AS ms_part" if has_time else ""
     return f"""SELECT {", ".join(texts)} FROM (
         SELECT {parts}, sum(charge_part) AS charge_part, count(charge_part) AS charges,
-               sum(unpriced_part) AS unpriced_part
+               sum(unpriced_part) AS unpriced_part{time}
         FROM ({rows}) l GROUP BY {parts}
     ) u {grouped}"""
 

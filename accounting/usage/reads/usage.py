@@ -13,8 +13,8 @@ from accounting.kit.reads.selection import Selection, check_word
 from accounting.metering.sql.states_sql import sums
 from accounting.prices.rules.charge import charge_list
 from accounting.prices.sql.charge_sql import CURRENCY, HAS_RATE, raw_sum, unpriced_sum
-from accounting.usage.reads.booked import booked_part
-from accounting.usage.reads.money_rows import MoneyColumns, money_of
+from accounting.usage.reads.booked import booked_part, pinned_part
+from accounting.usage.reads.money_rows import MoneyColumns, lines_of, money_of
 from accounting.usage.reads.relation.relation import relation
 from accounting.usage.rules.rows import UsageRow
 
@@ -118,15 +118,9 @@ def fetch_usage(
         order, having: SQL over the sums; `limit` rows are returned, and all are `listed`.
         first: a SELECT of `workload_id` and `listed`: only time of these is read.
     """
-    chosen = relation(selection, by)
     names = [f"u.{name}" for name in key_columns(by)]
-    booked = booked_part(selection, by, is_held=True)
-    where = chosen.is_held
-    listed = "count(*) OVER ()"
-    if first:
-        where += " AND u.workload_id = ANY(ARRAY(SELECT workload_id FROM first))"
-        listed = "(SELECT max(listed) FROM first)"
-    rows = money_of(chosen, by, _COLUMNS, booked, where)
+    listed = "(SELECT max(listed) FROM first)" if first else "count(*) OVER ()"
+    rows, parameters = _rows(selection, by, is_first=bool(first))
     query = f"""
         {f"WITH first AS MATERIALIZED ({first})" if first else ""}
         SELECT {"".join(f"{name}, " for name in names)} {CURRENCY}, {sums("u", HELD)},
@@ -147,9 +141,24 @@ def fetch_usage(
         {"" if limit is None else "LIMIT %(limit)s"}
     """  # built from this project's own constants
     with connection.cursor() as cursor:
-        cursor.execute(query, chosen.parameters | {"limit": limit})
+        cursor.execute(query, {**parameters, "limit": limit})
         names_of = [column.name for column in cursor.description]
         return [dict(zip(names_of, row, strict=True)) for row in cursor.fetchall()]
+
+
+def _rows(
+    selection: Selection, by: Sequence[str], *, is_first: bool
+) -> tuple[str, Mapping[str, Any]]:
+    """The FROM of a report and its parameters: what closes booked, or stored time with money."""
+    if selection.revisions:
+        pinned = pinned_part(selection, by)
+        return lines_of(by, _COLUMNS, pinned), pinned.parameters
+    chosen = relation(selection, by)
+    booked = booked_part(selection, by, is_held=True)
+    where = chosen.is_held
+    if is_first:
+        where += " AND u.workload_id = ANY(ARRAY(SELECT workload_id FROM first))"
+    return money_of(chosen, by, _COLUMNS, booked, where), chosen.parameters
 
 
 def _unpriced(states: Sequence[str]) -> str:

@@ -69,7 +69,6 @@ class RecommendationRow:
     subject: Subject
     row: WasteRow
     gpus: Fraction
-    raw_per_day: Decimal
     weeks: tuple[WeekWaste, ...] = ()
     quota_version: int = 0
 
@@ -77,6 +76,13 @@ class RecommendationRow:
     def token(self) -> str:
         """The subject as text."""
         return ":".join(map(str, self.subject))
+
+    @property
+    def raw_per_day(self) -> Decimal:
+        """What was wasted a measured day, as decisions keep it: six places."""
+        raw = sum((week.raw for week in self.weeks), Decimal(0))
+        days = sum(week.days for week in self.weeks)
+        return (raw / days).quantize(Decimal("0.000001"))
 
     @property
     def is_open(self) -> bool:

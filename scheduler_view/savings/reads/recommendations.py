@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
-from fractions import Fraction
 
 from django.db.models import Max
 
@@ -27,7 +26,7 @@ from scheduler_view.savings.reads.recommendation_row import (
     Subject,
 )
 from scheduler_view.savings.reads.row import WasteRow
-from scheduler_view.savings.reads.rows import Part, waste_parts
+from scheduler_view.savings.reads.rows import Part, readable_teams, waste_parts
 from scheduler_view.savings.rules.finding import WasteRule
 from scheduler_view.savings.rules.recommend import (
     EFFORTS,
@@ -41,7 +40,6 @@ from scheduler_view.savings.rules.recommend import (
     measured_saving,
     saving_of,
     smaller_quota,
-    total,
 )
 
 RESOURCE = "nvidia.com/gpu"
@@ -69,7 +67,7 @@ def recommendation_rows(
     every = reader.found()
     over = {one.subject for one in work_that_is_over(every, reader.stopped_ms)}
     shown = (one for one in every if one.subject not in over or one.subject in decided)
-    found = _with_quotas(reader.rows(shown))
+    found = list(reader.rows(shown))
     return sorted(
         (
             row
@@ -94,11 +92,12 @@ class _ClusterDays:
         rows = self.rows.get((subject, currency))
         if not rows:
             return self.nothing
-        raw = total(Fraction(row.raw) for row in rows)
-        is_exact = all(row.raw_low == row.raw for row in rows)
-        low = None if is_exact else total(Fraction(row.raw_low) for row in rows)
-        days = self.nothing.days
-        return WeekWaste(days, sum(row.gpu_ms for row in rows), raw, low)
+        return WeekWaste(
+            self.nothing.days,
+            sum(row.gpu_ms for row in rows),
+            sum((row.raw for row in rows), NONE),
+            sum((row.raw_low for row in rows), NONE),
+        )
 
 
 class _SavingsReader:
@@ -132,7 +131,9 @@ class _SavingsReader:
             name = self._names[cluster]
             seen = [day for day in known[name] if days.first <= day < days.after]
             asked.append((days, cluster, {name: seen}))
-        found = waste_parts(self._scope, asked, rules=tuple(EFFORTS), teams=self._teams)
+        found = waste_parts(
+            readable_teams(self._scope), asked, rules=tuple(EFFORTS), teams=self._teams
+        )
         parts = []
         for (cluster, _), (_, _, measured), each in zip(
             wanted, asked, found, strict=True
@@ -140,7 +141,7 @@ class _SavingsReader:
             rows: dict[tuple[Subject, str], list[WasteRow]] = {}
             for row in each:
                 rows.setdefault((_subject(cluster, row), row.currency), []).append(row)
-            nothing = WeekWaste(len(measured[self._names[cluster]]), 0, NONE)
+            nothing = WeekWaste(len(measured[self._names[cluster]]), 0, NONE, NONE)
             parts.append(_ClusterDays(nothing, rows))
         return parts
 
@@ -157,16 +158,23 @@ class _SavingsReader:
 
     def rows(self, found: Iterable[Found]) -> Iterator[RecommendationRow]:
         """Their recommendations, undecided."""
+        quotas = {
+            (one.cluster_id, one.team_id): one
+            for one in QuotaTarget.objects.filter(resource=RESOURCE, tier="")
+        }
         for one in found:
             saving = saving_of(one.weeks)
             if saving is not None:
-                yield self._row(one, saving)
+                cluster, rule, team, *_ = one.subject
+                target = quotas.get((cluster, team)) if rule in LOWERS_QUOTA else None
+                yield self._row(one, saving, target)
 
-    def _row(self, found: Found, saving: Saving) -> RecommendationRow:
-        row, parts = found.row, found.weeks
+    def _row(
+        self, found: Found, saving: Saving, target: QuotaTarget | None
+    ) -> RecommendationRow:
+        """With a smaller quota, where idle GPUs could be left to others."""
+        row = found.row
         has_price = bool(row.currency)
-        days = sum(part.days for part in parts)
-        raw = total(part.raw for part in parts) / days
         return RecommendationRow(
             subject=found.subject,
             row=row,
@@ -176,8 +184,10 @@ class _SavingsReader:
             confidence=saving.confidence.value,
             effort=EFFORTS[WasteRule(row.rule)].value,
             advice=row.advice,
-            raw_per_day=_six_places(raw),
-            weeks=parts,
+            quota=target.gpus if target else None,
+            smaller=smaller_quota(target.gpus, saving.gpus) if target else None,
+            quota_version=target.version if target else 0,
+            weeks=found.weeks,
             is_steady=saving.is_steady,
             measured_days=saving.days,
         )
@@ -233,8 +243,7 @@ class _SavingsReader:
         since: _ClusterDays,
     ) -> Decimal | None:
         part = since.waste_of(row.subject, row.row.currency)
-        before = Fraction(decision.raw_per_day)
-        saved = measured_saving(before, part.raw, part.days)
+        saved = measured_saving(decision.raw_per_day, part.raw, part.days)
         if saved is None or not row.row.currency:
             return None
         return charge_of(saved, self._places)
@@ -253,25 +262,6 @@ def _found(weeks: Sequence[_ClusterDays]) -> Iterator[Found]:
             yield Found(subject, row, waste)
 
 
-def _with_quotas(rows: Iterable[RecommendationRow]) -> list[RecommendationRow]:
-    quotas = {
-        (one.cluster_id, one.team_id): one
-        for one in QuotaTarget.objects.filter(resource=RESOURCE, tier="")
-    }
-    targets = ((row, quotas.get((row.subject[0], row.subject[2]))) for row in rows)
-    return [_with_quota(row, target) if target else row for row, target in targets]
-
-
-def _with_quota(row: RecommendationRow, target: QuotaTarget) -> RecommendationRow:
-    """A row with a smaller quota, where idle GPUs could be left to others."""
-    if WasteRule(row.row.rule) not in LOWERS_QUOTA:
-        return row
-    smaller = smaller_quota(target.gpus, row.gpus)
-    return replace(
-        row, quota=target.gpus, smaller=smaller, quota_version=target.version
-    )
-
-
 def _decisions() -> Iterable[RecommendationDecision]:
     return RecommendationDecision.objects.select_related("owner")
 
@@ -284,9 +274,3 @@ def _subject_of(one: RecommendationDecision) -> Subject:
 def _subject(cluster: int, row: WasteRow) -> Subject:
     team, workload, _, node, _ = row.key
     return cluster, row.rule, team, workload, node
-
-
-def _six_places(raw: Fraction) -> Decimal:
-    return (Decimal(raw.numerator) / Decimal(raw.denominator)).quantize(
-        Decimal("0.000001")
-    )

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 from django.db import connection
@@ -14,7 +15,6 @@ from accounting.core.money import NOTHING, Money
 from accounting.core.unmapped import UNMAPPED
 from accounting.metering.rules.inventory.families import family_of
 from accounting.prices.rules.charge import charge_of, page_charges
-from scheduler_view.savings.reads.family_rows import family_rows
 from scheduler_view.savings.reads.measured_days import measured_days
 from scheduler_view.savings.reads.row import WasteRow
 from scheduler_view.savings.rules.finding import WasteRule
@@ -131,13 +131,14 @@ def waste_report(
     """
     measured, computed_at = measured_days(days, clusters)
     [each] = waste_parts(
-        scope,
+        readable_teams(scope) if read_team is None else [read_team],
         [(days, None, measured)],
         clusters=clusters,
         teams=teams,
-        read_team=read_team,
+        by_family=True,
     )
-    rows = rounded_by_rule(family_rows(each), places)
+    each.sort(key=lambda row: (-row.raw, -row.gpu_ms))
+    rows = rounded_by_rule(each, places)
     days_of = {day for of_cluster in measured.values() for day in of_cluster}
     return _report(rows, sorted(days_of), computed_at)
 
@@ -179,19 +180,26 @@ Part = tuple[DayRange, int | None, Mapping[str, Sequence[date]]]
 """Days, the number of a cluster or None for all, and the measured days by cluster."""
 
 
+def readable_teams(scope: Scope) -> list[int] | None:
+    """The numbers of the teams whose waste a person may read; None for everything."""
+    return None if scope.sees_all else sorted(scope.lead_of)
+
+
 def waste_parts(
-    scope: Scope,
+    readable: Sequence[int] | None,
     parts: Sequence[Part],
     *,
     rules: Collection[WasteRule] = SHOWN,
     clusters: Collection[str] = (),
     teams: Collection[str] = (),
-    read_team: int | None = None,
+    by_family: bool = False,
 ) -> list[list[WasteRow]]:
-    """What was wasted by each work unit, of each part, without amounts; one query."""
-    readable = None if scope.sees_all else sorted(scope.lead_of)
-    if read_team is not None:
-        readable = [read_team]
+    """What was wasted by each work unit, of each part, without amounts; one query.
+
+    Args:
+        readable: numbers of teams; None for all and for free time.
+        by_family: one row for all work of a family of one rule and team; others stay.
+    """
     values: dict[str, Any] = {
         "firsts": [days.first for days, *_ in parts],
         "afters": [days.after for days, *_ in parts],
@@ -203,12 +211,16 @@ def waste_parts(
         "slugs": list(teams) or None,
         "rules": [rule.value for rule in rules],
     }
-    rows: list[list[WasteRow]] = [[] for _ in parts]
+    found: list[dict[object, list[Sequence[Any]]]] = [{} for _ in parts]
     with connection.cursor() as cursor:
         cursor.execute(_ROWS, values)
         for part, *row in cursor:
-            rows[part - 1].append(_row(row, parts[part - 1][2]))
-    return rows
+            same = found[part - 1]
+            same.setdefault(_family(row) if by_family else len(same), []).append(row)
+    return [
+        [_row(rows, measured) for rows in of_part.values()]
+        for of_part, (_, _, measured) in zip(found, parts, strict=True)
+    ]
 
 
 def rounded_by_rule(rows: Sequence[WasteRow], places: int) -> list[WasteRow]:
@@ -240,13 +252,23 @@ def rounded_by_rule(rows: Sequence[WasteRow], places: int) -> list[WasteRow]:
     ]
 
 
-def _row(found: Sequence[Any], measured: Mapping[str, Sequence[date]]) -> WasteRow:
-    """A row without amounts: those of a page are rounded together."""
-    rule, cluster, slug, team, slot, namespace, kind, workload, family, node = found[
+def _family(row: Sequence[Any]) -> tuple[object, ...]:
+    """What rows of one family have in common: rule, team, namespace, kind, node and currency."""
+    return *row[:3], *row[5:7], row[8] or family_of(row[7], row[6]), *row[9:12]
+
+
+def _row(
+    rows: Sequence[Sequence[Any]], measured: Mapping[str, Sequence[date]]
+) -> WasteRow:
+    """The row of a unit or a family without amounts: those of a page are rounded together."""
+    rule, cluster, slug, team, slot, namespace, kind, workload, family, node = rows[0][
         :10
     ]
-    pool, currency, is_free, key, findings, pods, start_ms, end_ms = found[10:18]
-    gpu_ms, unpriced_ms, low, raw = found[18:]
+    pool, currency, is_free = rows[0][10:13]
+    family = family or family_of(workload, kind)
+    of_rows = zip(*(row[13:] for row in rows), strict=True)
+    keys, findings, pods, starts, ends, gpu_ms, unpriced_ms, low, raw = of_rows
+    key, *more = map(tuple, keys)
     return WasteRow(
         rule=rule,
         cluster=cluster,
@@ -255,21 +277,22 @@ def _row(found: Sequence[Any], measured: Mapping[str, Sequence[date]]) -> WasteR
         team_slot=slot,
         namespace=namespace,
         kind=kind,
-        workload=workload,
-        family=family or family_of(workload, kind),
+        workload=family if more else workload,
+        family=family,
         node=node,
         pool=pool,
-        findings=findings,
-        pods=pods,
-        start=to_instant(start_ms),
-        end=to_instant(end_ms),
-        gpu_ms=gpu_ms,
-        unpriced_ms=unpriced_ms,
+        findings=sum(findings),
+        pods=sum(pods),
+        start=to_instant(min(starts)),
+        end=to_instant(max(ends)),
+        gpu_ms=sum(gpu_ms),
+        unpriced_ms=sum(unpriced_ms),
         amount=None,
         amount_low=None,
-        raw=raw,
-        raw_low=low,
+        raw=sum(raw, Decimal(0)),
+        raw_low=sum(low, Decimal(0)),
         currency=currency,
         days=len(measured.get(cluster, ())),
-        key=tuple(key),
+        key=key,
+        more=tuple(more),
     )

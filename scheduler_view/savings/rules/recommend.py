@@ -1,7 +1,8 @@
 """What could be saved, from the findings of four weeks (scheduling.md "Recommendations")."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 
@@ -9,6 +10,7 @@ from scheduler_view.savings.rules.finding import WasteRule
 
 MONTH_DAYS = 30
 WEEKS, WEEK_DAYS = 4, 7
+PARTS = 420  # of a day: the least number that every count of days of a week divides
 LEAST_WEEK_DAYS = 4  # measured days of a week that is compared with others
 STEADY = 10  # times the least wasteful week: above, no saving of a month is claimed
 LEAST_DAYS_AFTER = 7  # measured days after a decision, for a measured saving
@@ -54,26 +56,16 @@ class WeekWaste:
     Attributes:
         days: measured days of the week.
         gpu_ms, raw: as of findings.
-        raw_low: the least that `raw` may be; None if it is exact.
+        raw_low: the least that `raw` may be.
     """
 
     days: int
     gpu_ms: int
-    raw: Fraction
-    raw_low: Fraction | None = None
-
-    @property
-    def low(self) -> Fraction:
-        """The least that it comes to."""
-        return self.raw if self.raw_low is None else self.raw_low
+    raw: Decimal
+    raw_low: Decimal
 
 
-NONE = Fraction(0)
-
-
-def total(amounts: Iterable[Fraction]) -> Fraction:
-    """The sum of amounts, most of which are 0 and need no addition of fractions."""
-    return sum(filter(None, amounts), NONE)
+NONE = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +74,7 @@ class Saving:
 
     Attributes:
         gpus: that were wasted on average over the measured days.
+        is_steady: False if the weeks differ too much to represent a month.
         found, measured: weeks with findings, and weeks that are compared.
         days: measured ones of the weeks that are compared.
     """
@@ -90,6 +83,7 @@ class Saving:
     high: Fraction
     gpus: Fraction
     confidence: Confidence
+    is_steady: bool
     found: int
     measured: int
     days: int
@@ -98,11 +92,6 @@ class Saving:
     def is_of_few_days(self) -> bool:
         """True if a week is all that a month is claimed from, or less."""
         return self.days <= WEEK_DAYS
-
-    @property
-    def is_steady(self) -> bool:
-        """False if the weeks differ too much to represent a month."""
-        return self.high <= self.low * STEADY
 
 
 def saving_of(weeks: Sequence[WeekWaste]) -> Saving | None:
@@ -115,15 +104,16 @@ def saving_of(weeks: Sequence[WeekWaste]) -> Saving | None:
     found = sum(1 for week in measured if week.gpu_ms)
     if not found:
         return None
-    least = min(week.low and week.low / week.days for week in measured)
-    most = max(week.raw and week.raw / week.days for week in measured)
+    least = min(week.raw_low * (PARTS // week.days) for week in measured)
+    most = max(week.raw * (PARTS // week.days) for week in measured)
     days = sum(week.days for week in measured)
     gpus = Fraction(sum(week.gpu_ms for week in measured), days * DAY_MS)
     confidence = Confidence.LOW if found == 1 else Confidence.MEDIUM
     if found == WEEKS:
         confidence = Confidence.HIGH
-    range_of = least * MONTH_DAYS, most * MONTH_DAYS
-    return Saving(*range_of, gpus, confidence, found, len(measured), days)
+    low, high = (Fraction(each) * MONTH_DAYS / PARTS for each in (least, most))
+    is_steady = most <= least * STEADY
+    return Saving(low, high, gpus, confidence, is_steady, found, len(measured), days)
 
 
 def has_findings(weeks: Sequence[WeekWaste]) -> bool:
@@ -147,15 +137,15 @@ def weeks_together(parts: Sequence[Sequence[WeekWaste]]) -> list[WeekWaste]:
         WeekWaste(
             weeks[0].days,
             sum(week.gpu_ms for week in weeks),
-            total(week.raw for week in weeks),
-            total(week.low for week in weeks),
+            sum((week.raw for week in weeks), NONE),
+            sum((week.raw_low for week in weeks), NONE),
         )
         for weeks in zip(*parts, strict=True)
     ]
 
 
 def measured_saving(
-    before_per_day: Fraction, after_raw: Fraction, after_days: int
+    before_per_day: Decimal, after_raw: Decimal, after_days: int
 ) -> Fraction | None:
     """The saving of a month since a decision, negative if more is wasted.
 
@@ -163,7 +153,7 @@ def measured_saving(
     """
     if after_days < LEAST_DAYS_AFTER:
         return None
-    return (before_per_day - after_raw / after_days) * MONTH_DAYS
+    return (Fraction(before_per_day) - Fraction(after_raw) / after_days) * MONTH_DAYS
 
 
 def smaller_quota(gpus: int, wasted: Fraction) -> int | None:

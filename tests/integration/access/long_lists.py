@@ -15,6 +15,7 @@ from accounting.access.models.people import Membership, Person
 from accounting.access.models.teams import Team
 from accounting.budgets.actions.budgets import SetBudget, create_budget
 from accounting.core.interval import HOUR_MS, WINDOW_MS, Interval, to_ms
+from accounting.explore.models import SavedView
 from accounting.exports.models import ExportJob
 from accounting.kit.audit import act
 from accounting.metering.models.cluster import Gpu, GpuPresence, Node, NodeFact
@@ -62,6 +63,7 @@ def fill(story: Story, rows: int = MANY) -> None:
     more_runs(1, rows)
     _people(rows)
     _messages(rows)
+    _views(rows)
     for period, book in (("2026-10", close_period), ("2026-11", book_running)):
         book(period)
     _findings(story)
@@ -87,6 +89,14 @@ def _messages(rows: int) -> None:
     for number in range(rows):
         to = f"p{number}@example.org"
         enqueue(to, NotificationKind.ALERT, "A GPU is hot", "91 °C", key=to)
+
+
+def _views(rows: int) -> None:
+    """Views of Explore that everybody sees."""
+    owner = get_user_model().objects.get(username="ana")
+    SavedView.objects.bulk_create(
+        SavedView(name=f"View {n}", audience="all", owner=owner) for n in range(rows)
+    )
 
 
 def _lead() -> User:

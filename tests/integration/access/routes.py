@@ -73,6 +73,13 @@ PAGES: dict[str, Route] = {
     "": Route("/", (200, 200, 302, 200, 200)),
     "overview/changes": Route("/overview/changes", ALL),
     "overview/idle": Route("/overview/idle", ALL),
+    "explore": Route("/explore", ALL),
+    "explore/views": Route("/explore/views", ALL),
+    "explore/views/new": Route("/explore/views/new", ALL, (422, 422, 422, 422, 422)),
+    "explore/views/<int:number>/rename": Route(
+        "/explore/views/99999/rename", MISSING, MISSING
+    ),
+    "explore/views/<int:number>/delete": posted("/explore/views/99999/delete", MISSING),
     "sign-in": Route("/sign-in", FOUND, FOUND, is_open=True),
     "welcome/<uidb64>/<token>": Route(
         "/welcome/MQ/used-link", MISSING, MISSING, is_open=True

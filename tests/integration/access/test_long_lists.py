@@ -49,6 +49,8 @@ LISTS = {
     "/waste?team=vision": (LEAD, "fin", "ana"),
     "/recommendations": (LEAD, "fin", "ana"),
     "/anomalies?rows=25": (LEAD, "fin", "ana"),
+    "/explore?by=workload&then=none": ("mia", LEAD, "fin", "ana"),
+    "/explore/views": ("mia", LEAD, "fin", "ana"),
     "/teams/vision/workloads": ("mia", LEAD, "fin", "ana"),
     "/gpus?sort=gpu": ("mia", LEAD, "fin", "ana"),
     "/teams/vision/workloads?by=run": ("mia", LEAD, "fin", "ana"),

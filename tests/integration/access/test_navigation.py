@@ -21,7 +21,7 @@ from tests.story import Story
 
 SETTINGS = "Prices, Data health, Account, Notifications, API"
 WHOLE = {
-    "Overview": "Overview",
+    "Overview": "Overview, Explore",
     "Teams": "Teams",
     "Workloads": "Waiting, Idle now",
     "GPUs": "GPUs and nodes, Pools",
@@ -42,7 +42,7 @@ SHOWN: dict[str, dict[str, str]] = {
     "ana": WHOLE | OF_ADMIN,
     "fin": WHOLE,
     "luis": {
-        "Overview": "Overview, Budgets",
+        "Overview": "Overview, Explore, Budgets",
         "Workloads": "Waiting, Idle now",
         "GPUs": "GPUs and nodes, Pools",
         "Quotas": "Quotas, Limits, Changes, Tiers",
@@ -51,7 +51,7 @@ SHOWN: dict[str, dict[str, str]] = {
         "Settings": SETTINGS,
     },
     "mia": {
-        "Overview": "Overview, Teams",
+        "Overview": "Overview, Teams, Explore",
         "Workloads": "Waiting",
         "GPUs": "GPUs and nodes, Pools",
         "Quotas": "Quotas, Limits, Changes, Tiers",
@@ -188,7 +188,8 @@ def test_an_address_that_only_begins_like_a_tab_belongs_to_none() -> None:
 def test_a_lead_of_one_team_has_its_tabs_as_overview(sign_in: SignIn) -> None:
     client = sign_in("luis")
     page = client.get("/", follow=True)
-    labels = ["Summary", "Workloads", "Quota", "Budgets", "Members and rules"]
+    labels = ["Summary", "Workloads", "Quota", "Explore", "Budgets"]
+    labels.append("Members and rules")
     assert [one.label for one in links(page, "tab")] == labels
     assert 'href="/teams"' not in html_of(page)
     budgets = client.get("/budgets")
@@ -205,7 +206,12 @@ def test_a_lead_of_several_teams_chooses_below_overview(
     Membership.objects.create(user=luis, team=story.teams["search"], role=TeamRole.LEAD)
     client = sign_in("luis")
     page = client.get("/")
-    assert [one.label for one in links(page, "tab")] == ["Overview", "Teams", "Budgets"]
+    assert [one.label for one in links(page, "tab")] == [
+        "Overview",
+        "Teams",
+        "Explore",
+        "Budgets",
+    ]
     team = client.get("/teams/search")
     assert [one.label for one in links(team, "nav-link") if one.current] == ["Overview"]
     assert "Budgets" not in [one.label for one in links(team, "tab")]

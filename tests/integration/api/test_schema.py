@@ -241,9 +241,11 @@ def test_parameters_are_those_that_work() -> None:
         }
         filters = set(FILTERS) if by else {"cluster", "state"}
         paging = {"limit", "cursor", "format"}
-        own = {"usage": {"by", "as", "only", "columns"}, "ledger": {"by", "as"}}.get(
-            name, set()
-        )
+        excludes = {f"not_{one}" for one in FILTERS}
+        own = {
+            "usage": {"by", "as", "only", "columns", "close"} | excludes,
+            "ledger": {"by", "as"},
+        }.get(name, set())
         assert found == {"from", "to"} | filters | paging | own
 
 

@@ -14,12 +14,16 @@ from shutil import rmtree
 
 import psycopg
 import pytest
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
 
 from portal.embedded import lease
 from portal.embedded.paths import HomePaths, places_of
+from portal.old_database import old_migrations
 from tests.integration.portal.test_commands import manage
 from tests.processes import processes_of, wait_until
-from tests.unit.portal.test_old_database import OLD
+from tests.unit.portal.test_old_database import LAST, OLD
 
 # Begun as before the first release, and left in the middle of an upgrade.
 TABLES = """
@@ -130,7 +134,7 @@ def test_each_command_refuses_it_and_changes_nothing(
     assert found.returncode == code, found.stderr
     said = (
         "the database old was made by a version before the first release, with other"
-        " migrations (scheduler_view.0009_queue_targets; 60 in all). It cannot be upgraded, and"
+        " migrations (scheduler_view.0020_alert_units; 80 in all). It cannot be upgraded, and"
         " nothing in it was changed. Create an empty database, set DATABASE_URL to it,"
         " and fill it with `manage.py configure` and `manage.py import_metrics`"
     )
@@ -223,3 +227,20 @@ def report(home: HomePaths) -> subprocess.CompletedProcess[str]:
 def demo(home: HomePaths) -> subprocess.CompletedProcess[str]:
     """`make demo`, as far as its database: loading history needs a running demo."""
     return manage("demo", "--fill", GPU_LEDGER_HOME=str(home.home))
+
+
+@pytest.mark.django_db
+def test_a_database_with_all_replaced_migrations_goes_on() -> None:
+    """It has what the one migration makes (decision 25), which is only recorded."""
+    recorder = MigrationRecorder(connection)
+    for app, name in recorder.applied_migrations():
+        if app == LAST[0]:
+            recorder.record_unapplied(app, name)
+    recorder.record_applied(*LAST)
+    executor = MigrationExecutor(connection)
+    assert old_migrations(executor.loader) == []
+    executor.loader.check_consistent_history(connection)
+    assert executor.migration_plan(executor.loader.graph.leaf_nodes()) == []
+    recorder.record_unapplied(*LAST)
+    recorder.record_applied(LAST[0], OLD[LAST[0]][-1])
+    assert old_migrations(MigrationExecutor(connection).loader) != []

@@ -66,6 +66,12 @@ def pages() -> list[str]:
     """Pages with tables of money."""
     found = ["/", "/teams", "/teams?group=none", f"/?{NOVEMBER}", f"/teams?{NOVEMBER}"]
     found += [f"/overview/{card}?{NOVEMBER}" for card in ("changes", "idle")]
+    for days in (NOVEMBER, "from=2026-10-01&to=2026-11-01"):
+        found += [
+            f"/explore?{days}&by={by}"
+            for by in ("team", "tier", "workload", "model&then=team", "day&then=team")
+        ]
+    found += [f"/explore?{NOVEMBER}&by=node&then=team", f"/explore?{NOVEMBER}&by=week"]
     for team in Team.objects.order_by("slug"):
         found.append(f"/teams/{team.slug}?{NOVEMBER}")
         found.append(f"/teams/{team.slug}/workloads?{NOVEMBER}")

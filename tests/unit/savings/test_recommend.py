@@ -1,5 +1,6 @@
 """Savings of recommendations, worked out by hand."""
 
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
@@ -17,7 +18,8 @@ DAY_MS = 86_400_000
 
 def week(days: int, gpu_days: int) -> WeekWaste:
     """At 1 per GPU-hour: raw money is as many milliseconds."""
-    return WeekWaste(days, gpu_days * DAY_MS, Fraction(gpu_days * DAY_MS))
+    raw = Decimal(gpu_days * DAY_MS)
+    return WeekWaste(days, gpu_days * DAY_MS, raw, raw)
 
 
 def test_a_saving_ranges_from_the_least_to_the_most_wasteful_week() -> None:
@@ -52,10 +54,10 @@ def test_a_week_of_few_days_is_not_compared_with_whole_ones() -> None:
 
 def test_a_saving_is_measured_a_week_after_the_decision() -> None:
     # before 2 GPUs a day; after: 7 GPU-days in 7 days. One GPU saved: 30 GPU-days a month.
-    before, after = Fraction(2 * DAY_MS), Fraction(7 * DAY_MS)
+    before, after = Decimal(2 * DAY_MS), Decimal(7 * DAY_MS)
     assert measured_saving(before, after, 7) == 30 * DAY_MS
     assert measured_saving(before, after, 6) is None
-    assert measured_saving(Fraction(0), after, 7) == -30 * DAY_MS, "it became worse"
+    assert measured_saving(Decimal(0), after, 7) == -30 * DAY_MS, "it became worse"
 
 
 @pytest.mark.parametrize(

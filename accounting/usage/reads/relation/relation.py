@@ -170,7 +170,7 @@ def hard_relation(selection: Selection, dimensions: Iterable[str]) -> Relation:
 def _chosen(
     selection: Selection, dimensions: Iterable[str], column: Column
 ) -> Relation:
-    wanted = named((*dimensions, *selection.filters))
+    wanted = named((*dimensions, *selection.filters, *selection.excludes))
     chosen = _base(selection, wanted, column)
     if BY_NAME["family"] in wanted and not chosen.has_families:
         chosen.body = with_family(chosen.body)
@@ -304,6 +304,10 @@ def _restrict(chosen: Relation, selection: Selection) -> None:
             continue
         by_name.append(BY_NAME[name])
         chosen.where.append(f"{BY_NAME[name].sql} = ANY(%(f_{name})s)")
+    for name, values in selection.excludes.items():
+        chosen.parameters[f"x_{name}"] = list(values)
+        by_name.append(BY_NAME[name])
+        chosen.where.append(f"coalesce({BY_NAME[name].sql}, '') <> ALL(%(x_{name})s)")
     chosen.filter_joins = joins_of(by_name)
     if selection.scope.team_ids is not None:
         chosen.where.append("u.team_id = ANY(%(scope)s) AND u.team_id <> 0")

@@ -1,4 +1,9 @@
-"""Quotas, tiers and change sets with their history; waits, queues, waste and what-ifs."""
+"""Quotas, tiers and change sets with their history; waits, queues, waste, what-ifs, idle work, alerts.
+
+One migration for the 21 that made these tables step by step. A database that has the last of them
+has these tables; the earlier ones need not be named, since no database has a part of them only after
+the last.
+"""
 
 import django.db.models.deletion
 import django.db.models.functions.datetime
@@ -9,8 +14,11 @@ from django.db import migrations, models
 from accounting.migrations._create_models import CreateModels
 
 TRACKED = (
+    "alertnote",
+    "alertthreshold",
     "changeset",
     "changestep",
+    "idlenote",
     "queuetarget",
     "quotatarget",
     "recommendationdecision",
@@ -23,14 +31,159 @@ class Migration(migrations.Migration):
 
     initial = True
 
+    replaces = [('scheduler_view', '0021_own_thresholds')]
+
     dependencies = [
-        ('accounting', '0003_sealed_history'),
+        ('accounting', '0027_sessions_ended'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
         ('pghistory', '0007_auto_20250421_0444'),
     ]
 
     operations = [
         CreateModels([
+            migrations.CreateModel(
+                name='AlertCheck',
+                fields=[
+                    ('rule', models.CharField(choices=[('idle', 'idle'), ('budget', 'budget'), ('wait', 'wait'), ('spend', 'spend'), ('waste', 'waste'), ('growth', 'growth'), ('namespace', 'namespace'), ('drift', 'drift'), ('late', 'late'), ('issue', 'issue'), ('hot', 'hot'), ('ecc', 'ecc'), ('nvlink', 'nvlink'), ('xid', 'xid'), ('full', 'full'), ('driver', 'driver')], max_length=10, primary_key=True, serialize=False)),
+                    ('checked_at', models.DateTimeField()),
+                    ('error', models.CharField(blank=True, max_length=500)),
+                    ('is_seen', models.BooleanField(null=True)),
+                    ('past_on', models.DateField(null=True)),
+                    ('past', models.JSONField(default=dict)),
+                ],
+            ),
+            migrations.CreateModel(
+                name='AlertDigest',
+                fields=[
+                    ('person', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='alert_digest', serialize=False, to=settings.AUTH_USER_MODEL)),
+                    ('told_at', models.DateTimeField()),
+                ],
+            ),
+            migrations.CreateModel(
+                name='IdleLook',
+                fields=[
+                    ('cluster', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='+', serialize=False, to='accounting.cluster')),
+                    ('until_ms', models.BigIntegerField()),
+                ],
+            ),
+            migrations.CreateModel(
+                name='Alert',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('rule', models.CharField(choices=[('idle', 'idle'), ('budget', 'budget'), ('wait', 'wait'), ('spend', 'spend'), ('waste', 'waste'), ('growth', 'growth'), ('namespace', 'namespace'), ('drift', 'drift'), ('late', 'late'), ('issue', 'issue'), ('hot', 'hot'), ('ecc', 'ecc'), ('nvlink', 'nvlink'), ('xid', 'xid'), ('full', 'full'), ('driver', 'driver')], max_length=10)),
+                    ('key', models.CharField(max_length=700)),
+                    ('what', models.CharField(max_length=500)),
+                    ('about', models.CharField(blank=True, max_length=500)),
+                    ('place', models.JSONField(default=list)),
+                    ('query', models.JSONField(default=dict)),
+                    ('since', models.DateTimeField()),
+                    ('fired_at', models.DateTimeField()),
+                    ('seen_at', models.DateTimeField()),
+                    ('figure', models.DecimalField(decimal_places=6, max_digits=30)),
+                    ('unit', models.CharField(blank=True, db_default='', max_length=9)),
+                    ('amount', models.DecimalField(decimal_places=6, max_digits=24, null=True)),
+                    ('per_hour', models.DecimalField(decimal_places=6, max_digits=24, null=True)),
+                    ('currency', models.CharField(blank=True, max_length=3)),
+                    ('mark', models.CharField(choices=[('new', 'new'), ('worse', 'worse'), ('again', 'again')], max_length=5)),
+                    ('marked_at', models.DateTimeField()),
+                    ('marked_figure', models.DecimalField(decimal_places=6, max_digits=30)),
+                    ('times', models.PositiveIntegerField(default=1)),
+                    ('archived_figure', models.DecimalField(decimal_places=6, max_digits=30, null=True)),
+                    ('resolved_at', models.DateTimeField(null=True)),
+                    ('resolution', models.CharField(blank=True, choices=[('gone', 'gone'), ('threshold', 'threshold'), ('off', 'off')], max_length=9)),
+                    ('team', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounting.team')),
+                ],
+                options={
+                    'indexes': [models.Index(condition=models.Q(('archived_figure', None), ('resolved_at', None)), fields=['marked_at'], name='alert_marked'), models.Index(fields=['resolved_at'], name='alert_by_end')],
+                    'constraints': [models.UniqueConstraint(fields=('rule', 'key'), name='alert_unique')],
+                },
+            ),
+            migrations.CreateModel(
+                name='AlertNote',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('is_archived', models.BooleanField()),
+                    ('reason', models.CharField(max_length=200)),
+                    ('figure', models.DecimalField(decimal_places=6, max_digits=30)),
+                    ('at', models.DateTimeField()),
+                    ('alert', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='notes', to='scheduler_view.alert')),
+                    ('by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'ordering': ['-id'],
+                    'triggers': [pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_alertnoteevent" ("alert_id", "at", "by_id", "figure", "id", "is_archived", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason") VALUES (NEW."alert_id", NEW."at", NEW."by_id", NEW."figure", NEW."id", NEW."is_archived", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."reason"); RETURN NULL;', hash='e61d2ee864fdfe0c05d7f9f9404ef9548dae9c6c', operation='INSERT', pgid='pgtrigger_insert_insert_06f18', table='scheduler_view_alertnote', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "scheduler_view_alertnoteevent" ("alert_id", "at", "by_id", "figure", "id", "is_archived", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason") VALUES (NEW."alert_id", NEW."at", NEW."by_id", NEW."figure", NEW."id", NEW."is_archived", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."reason"); RETURN NULL;', hash='a10bd57217deb1047c036fa12a78563d8a70d8b7', operation='UPDATE', pgid='pgtrigger_update_update_844e2', table='scheduler_view_alertnote', when='AFTER')), pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_alertnoteevent" ("alert_id", "at", "by_id", "figure", "id", "is_archived", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason") VALUES (OLD."alert_id", OLD."at", OLD."by_id", OLD."figure", OLD."id", OLD."is_archived", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."reason"); RETURN NULL;', hash='50594122bf9c12cfada16cf85f8b2b6c69acb7ef', operation='DELETE', pgid='pgtrigger_delete_delete_79e20', table='scheduler_view_alertnote', when='AFTER'))],
+                },
+            ),
+            migrations.CreateModel(
+                name='AlertNoteEvent',
+                fields=[
+                    ('pgh_id', models.AutoField(primary_key=True, serialize=False)),
+                    ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
+                    ('pgh_label', models.TextField(help_text='The event label.')),
+                    ('id', models.BigIntegerField()),
+                    ('is_archived', models.BooleanField()),
+                    ('reason', models.CharField(max_length=200)),
+                    ('figure', models.DecimalField(decimal_places=6, max_digits=30)),
+                    ('at', models.DateTimeField()),
+                    ('alert', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='scheduler_view.alert')),
+                    ('by', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('pgh_context', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='pghistory.context')),
+                    ('pgh_obj', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='events', to='scheduler_view.alertnote')),
+                ],
+                options={
+                    'abstract': False,
+                    'triggers': [pgtrigger.compiler.Trigger(name='append_only', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='6558bd2a7ce85238afa3b3e8dda2f476f09e7b5f', operation='UPDATE OR DELETE', pgid='pgtrigger_append_only_36256', table='scheduler_view_alertnoteevent', when='BEFORE'))],
+                },
+            ),
+            migrations.CreateModel(
+                name='AlertThreshold',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('rule', models.CharField(choices=[('idle', 'idle'), ('budget', 'budget'), ('wait', 'wait'), ('spend', 'spend'), ('waste', 'waste'), ('growth', 'growth'), ('namespace', 'namespace'), ('drift', 'drift'), ('late', 'late'), ('issue', 'issue'), ('hot', 'hot'), ('ecc', 'ecc'), ('nvlink', 'nvlink'), ('xid', 'xid'), ('full', 'full'), ('driver', 'driver')], max_length=10)),
+                    ('value', models.PositiveIntegerField()),
+                    ('is_on', models.BooleanField(default=True)),
+                    ('is_own', models.BooleanField(db_default=True, default=True)),
+                    ('changed_at', models.DateTimeField()),
+                    ('team', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounting.team')),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(fields=('rule', 'team'), name='alert_threshold_unique', nulls_distinct=False)],
+                    'triggers': [pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_alertthresholdevent" ("changed_at", "id", "is_on", "is_own", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "rule", "team_id", "value") VALUES (NEW."changed_at", NEW."id", NEW."is_on", NEW."is_own", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."rule", NEW."team_id", NEW."value"); RETURN NULL;', hash='9c84e7984919b8f031a89b8674ddb9fd06bc0221', operation='INSERT', pgid='pgtrigger_insert_insert_5128a', table='scheduler_view_alertthreshold', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "scheduler_view_alertthresholdevent" ("changed_at", "id", "is_on", "is_own", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "rule", "team_id", "value") VALUES (NEW."changed_at", NEW."id", NEW."is_on", NEW."is_own", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."rule", NEW."team_id", NEW."value"); RETURN NULL;', hash='b166a62faedc137ac1acbfe58156b45d701ad448', operation='UPDATE', pgid='pgtrigger_update_update_4056b', table='scheduler_view_alertthreshold', when='AFTER')), pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_alertthresholdevent" ("changed_at", "id", "is_on", "is_own", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "rule", "team_id", "value") VALUES (OLD."changed_at", OLD."id", OLD."is_on", OLD."is_own", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."rule", OLD."team_id", OLD."value"); RETURN NULL;', hash='6d42d10b5ef2ea0b77974b60b5e0f3728730c174', operation='DELETE', pgid='pgtrigger_delete_delete_de74c', table='scheduler_view_alertthreshold', when='AFTER'))],
+                },
+            ),
+            migrations.CreateModel(
+                name='AlertThresholdEvent',
+                fields=[
+                    ('pgh_id', models.AutoField(primary_key=True, serialize=False)),
+                    ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
+                    ('pgh_label', models.TextField(help_text='The event label.')),
+                    ('id', models.BigIntegerField()),
+                    ('rule', models.CharField(choices=[('idle', 'idle'), ('budget', 'budget'), ('wait', 'wait'), ('spend', 'spend'), ('waste', 'waste'), ('growth', 'growth'), ('namespace', 'namespace'), ('drift', 'drift'), ('late', 'late'), ('issue', 'issue'), ('hot', 'hot'), ('ecc', 'ecc'), ('nvlink', 'nvlink'), ('xid', 'xid'), ('full', 'full'), ('driver', 'driver')], max_length=10)),
+                    ('value', models.PositiveIntegerField()),
+                    ('is_on', models.BooleanField(default=True)),
+                    ('is_own', models.BooleanField(db_default=True, default=True)),
+                    ('changed_at', models.DateTimeField()),
+                    ('pgh_context', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='pghistory.context')),
+                    ('pgh_obj', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='events', to='scheduler_view.alertthreshold')),
+                    ('team', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='accounting.team')),
+                ],
+                options={
+                    'abstract': False,
+                    'triggers': [pgtrigger.compiler.Trigger(name='append_only', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='f811cc3d5b26bc70a5a49d1e6a8d6adfe6dc4732', operation='UPDATE OR DELETE', pgid='pgtrigger_append_only_ab9e8', table='scheduler_view_alertthresholdevent', when='BEFORE'))],
+                },
+            ),
+            migrations.CreateModel(
+                name='AlertTold',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('marked_at', models.DateTimeField()),
+                    ('alert', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='told', to='scheduler_view.alert')),
+                    ('person', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(fields=('person', 'alert'), name='alert_told_unique')],
+                },
+            ),
             migrations.CreateModel(
                 name='ChangeSet',
                 fields=[
@@ -45,6 +198,7 @@ class Migration(migrations.Migration):
                     ('forced', models.JSONField(blank=True, default=list)),
                     ('plan', models.JSONField(blank=True, default=dict)),
                     ('plan_wanted_at', models.DateTimeField(blank=True, null=True)),
+                    ('plan_wanted_by', models.CharField(blank=True, db_default='', default='', max_length=150)),
                     ('planned_at', models.DateTimeField(blank=True, null=True)),
                     ('plan_expires_at', models.DateTimeField(blank=True, null=True)),
                     ('needs_second', models.BooleanField(default=False)),
@@ -53,8 +207,11 @@ class Migration(migrations.Migration):
                     ('starts_at', models.DateTimeField(blank=True, null=True)),
                     ('ends_at', models.DateTimeField(blank=True, null=True)),
                     ('apply_wanted_at', models.DateTimeField(blank=True, null=True)),
+                    ('apply_wanted_by', models.CharField(blank=True, db_default='', default='', max_length=150)),
+                    ('stored_at', models.DateTimeField(blank=True, null=True)),
                     ('applied_at', models.DateTimeField(blank=True, null=True)),
                     ('retry_at', models.DateTimeField(blank=True, null=True)),
+                    ('token_wait_until', models.DateTimeField(blank=True, null=True)),
                     ('error', models.TextField(blank=True)),
                     ('ended_by', models.CharField(blank=True, max_length=150)),
                     ('ended_at', models.DateTimeField(blank=True, null=True)),
@@ -69,7 +226,7 @@ class Migration(migrations.Migration):
                     'ordering': ['-id'],
                     'indexes': [models.Index(fields=['state'], name='change_by_state')],
                     'constraints': [models.CheckConstraint(condition=models.Q(('ends_at__isnull', True), ('starts_at__isnull', True), ('ends_at__gt', models.F('starts_at')), _connector='OR'), name='change_start_before_end')],
-                    'triggers': [pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_changesetevent" ("applied_at", "apply_wanted_at", "approved_at", "approved_by", "author_id", "author_name", "cluster_id", "edits", "ended_at", "ended_by", "ended_reason", "ends_at", "error", "fence", "forced", "id", "lease_until", "made_at", "needs_second", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "plan", "plan_expires_at", "plan_wanted_at", "planned_at", "reason", "retry_at", "reverse", "starts_at", "state", "undoes_id", "version") VALUES (NEW."applied_at", NEW."apply_wanted_at", NEW."approved_at", NEW."approved_by", NEW."author_id", NEW."author_name", NEW."cluster_id", NEW."edits", NEW."ended_at", NEW."ended_by", NEW."ended_reason", NEW."ends_at", NEW."error", NEW."fence", NEW."forced", NEW."id", NEW."lease_until", NEW."made_at", NEW."needs_second", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."plan", NEW."plan_expires_at", NEW."plan_wanted_at", NEW."planned_at", NEW."reason", NEW."retry_at", NEW."reverse", NEW."starts_at", NEW."state", NEW."undoes_id", NEW."version"); RETURN NULL;', hash='982f124e9ac3cb3e9e78775ab70348c3910ecad7', operation='INSERT', pgid='pgtrigger_insert_insert_d85e9', table='scheduler_view_changeset', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "scheduler_view_changesetevent" ("applied_at", "apply_wanted_at", "approved_at", "approved_by", "author_id", "author_name", "cluster_id", "edits", "ended_at", "ended_by", "ended_reason", "ends_at", "error", "fence", "forced", "id", "lease_until", "made_at", "needs_second", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "plan", "plan_expires_at", "plan_wanted_at", "planned_at", "reason", "retry_at", "reverse", "starts_at", "state", "undoes_id", "version") VALUES (NEW."applied_at", NEW."apply_wanted_at", NEW."approved_at", NEW."approved_by", NEW."author_id", NEW."author_name", NEW."cluster_id", NEW."edits", NEW."ended_at", NEW."ended_by", NEW."ended_reason", NEW."ends_at", NEW."error", NEW."fence", NEW."forced", NEW."id", NEW."lease_until", NEW."made_at", NEW."needs_second", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."plan", NEW."plan_expires_at", NEW."plan_wanted_at", NEW."planned_at", NEW."reason", NEW."retry_at", NEW."reverse", NEW."starts_at", NEW."state", NEW."undoes_id", NEW."version"); RETURN NULL;', hash='19d4d71b7e2cfe7012e4755f432ed1e079b84f81', operation='UPDATE', pgid='pgtrigger_update_update_377d0', table='scheduler_view_changeset', when='AFTER')), pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_changesetevent" ("applied_at", "apply_wanted_at", "approved_at", "approved_by", "author_id", "author_name", "cluster_id", "edits", "ended_at", "ended_by", "ended_reason", "ends_at", "error", "fence", "forced", "id", "lease_until", "made_at", "needs_second", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "plan", "plan_expires_at", "plan_wanted_at", "planned_at", "reason", "retry_at", "reverse", "starts_at", "state", "undoes_id", "version") VALUES (OLD."applied_at", OLD."apply_wanted_at", OLD."approved_at", OLD."approved_by", OLD."author_id", OLD."author_name", OLD."cluster_id", OLD."edits", OLD."ended_at", OLD."ended_by", OLD."ended_reason", OLD."ends_at", OLD."error", OLD."fence", OLD."forced", OLD."id", OLD."lease_until", OLD."made_at", OLD."needs_second", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."plan", OLD."plan_expires_at", OLD."plan_wanted_at", OLD."planned_at", OLD."reason", OLD."retry_at", OLD."reverse", OLD."starts_at", OLD."state", OLD."undoes_id", OLD."version"); RETURN NULL;', hash='8cc7e933b38cfb14309bb3df1d9de0270fc6fe2b', operation='DELETE', pgid='pgtrigger_delete_delete_e625f', table='scheduler_view_changeset', when='AFTER'))],
+                    'triggers': [pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_changesetevent" ("applied_at", "apply_wanted_at", "apply_wanted_by", "approved_at", "approved_by", "author_id", "author_name", "cluster_id", "edits", "ended_at", "ended_by", "ended_reason", "ends_at", "error", "fence", "forced", "id", "lease_until", "made_at", "needs_second", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "plan", "plan_expires_at", "plan_wanted_at", "plan_wanted_by", "planned_at", "reason", "retry_at", "reverse", "starts_at", "state", "stored_at", "token_wait_until", "undoes_id", "version") VALUES (NEW."applied_at", NEW."apply_wanted_at", NEW."apply_wanted_by", NEW."approved_at", NEW."approved_by", NEW."author_id", NEW."author_name", NEW."cluster_id", NEW."edits", NEW."ended_at", NEW."ended_by", NEW."ended_reason", NEW."ends_at", NEW."error", NEW."fence", NEW."forced", NEW."id", NEW."lease_until", NEW."made_at", NEW."needs_second", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."plan", NEW."plan_expires_at", NEW."plan_wanted_at", NEW."plan_wanted_by", NEW."planned_at", NEW."reason", NEW."retry_at", NEW."reverse", NEW."starts_at", NEW."state", NEW."stored_at", NEW."token_wait_until", NEW."undoes_id", NEW."version"); RETURN NULL;', hash='ab4dc235cf9fc4f892170de5807b2607a9a7627a', operation='INSERT', pgid='pgtrigger_insert_insert_d85e9', table='scheduler_view_changeset', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."applied_at" IS DISTINCT FROM (NEW."applied_at") OR OLD."apply_wanted_at" IS DISTINCT FROM (NEW."apply_wanted_at") OR OLD."apply_wanted_by" IS DISTINCT FROM (NEW."apply_wanted_by") OR OLD."approved_at" IS DISTINCT FROM (NEW."approved_at") OR OLD."approved_by" IS DISTINCT FROM (NEW."approved_by") OR OLD."author_id" IS DISTINCT FROM (NEW."author_id") OR OLD."author_name" IS DISTINCT FROM (NEW."author_name") OR OLD."cluster_id" IS DISTINCT FROM (NEW."cluster_id") OR OLD."edits" IS DISTINCT FROM (NEW."edits") OR OLD."ended_at" IS DISTINCT FROM (NEW."ended_at") OR OLD."ended_by" IS DISTINCT FROM (NEW."ended_by") OR OLD."ended_reason" IS DISTINCT FROM (NEW."ended_reason") OR OLD."ends_at" IS DISTINCT FROM (NEW."ends_at") OR OLD."error" IS DISTINCT FROM (NEW."error") OR OLD."fence" IS DISTINCT FROM (NEW."fence") OR OLD."forced" IS DISTINCT FROM (NEW."forced") OR OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."made_at" IS DISTINCT FROM (NEW."made_at") OR OLD."needs_second" IS DISTINCT FROM (NEW."needs_second") OR OLD."plan" IS DISTINCT FROM (NEW."plan") OR OLD."plan_expires_at" IS DISTINCT FROM (NEW."plan_expires_at") OR OLD."plan_wanted_at" IS DISTINCT FROM (NEW."plan_wanted_at") OR OLD."plan_wanted_by" IS DISTINCT FROM (NEW."plan_wanted_by") OR OLD."planned_at" IS DISTINCT FROM (NEW."planned_at") OR OLD."reason" IS DISTINCT FROM (NEW."reason") OR OLD."retry_at" IS DISTINCT FROM (NEW."retry_at") OR OLD."reverse" IS DISTINCT FROM (NEW."reverse") OR OLD."starts_at" IS DISTINCT FROM (NEW."starts_at") OR OLD."state" IS DISTINCT FROM (NEW."state") OR OLD."stored_at" IS DISTINCT FROM (NEW."stored_at") OR OLD."token_wait_until" IS DISTINCT FROM (NEW."token_wait_until") OR OLD."undoes_id" IS DISTINCT FROM (NEW."undoes_id") OR OLD."version" IS DISTINCT FROM (NEW."version"))', func='INSERT INTO "scheduler_view_changesetevent" ("applied_at", "apply_wanted_at", "apply_wanted_by", "approved_at", "approved_by", "author_id", "author_name", "cluster_id", "edits", "ended_at", "ended_by", "ended_reason", "ends_at", "error", "fence", "forced", "id", "lease_until", "made_at", "needs_second", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "plan", "plan_expires_at", "plan_wanted_at", "plan_wanted_by", "planned_at", "reason", "retry_at", "reverse", "starts_at", "state", "stored_at", "token_wait_until", "undoes_id", "version") VALUES (NEW."applied_at", NEW."apply_wanted_at", NEW."apply_wanted_by", NEW."approved_at", NEW."approved_by", NEW."author_id", NEW."author_name", NEW."cluster_id", NEW."edits", NEW."ended_at", NEW."ended_by", NEW."ended_reason", NEW."ends_at", NEW."error", NEW."fence", NEW."forced", NEW."id", NEW."lease_until", NEW."made_at", NEW."needs_second", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."plan", NEW."plan_expires_at", NEW."plan_wanted_at", NEW."plan_wanted_by", NEW."planned_at", NEW."reason", NEW."retry_at", NEW."reverse", NEW."starts_at", NEW."state", NEW."stored_at", NEW."token_wait_until", NEW."undoes_id", NEW."version"); RETURN NULL;', hash='428dd920169c99aec60dbc0cc21f525513ade852', operation='UPDATE', pgid='pgtrigger_update_update_377d0', table='scheduler_view_changeset', when='AFTER')), pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_changesetevent" ("applied_at", "apply_wanted_at", "apply_wanted_by", "approved_at", "approved_by", "author_id", "author_name", "cluster_id", "edits", "ended_at", "ended_by", "ended_reason", "ends_at", "error", "fence", "forced", "id", "lease_until", "made_at", "needs_second", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "plan", "plan_expires_at", "plan_wanted_at", "plan_wanted_by", "planned_at", "reason", "retry_at", "reverse", "starts_at", "state", "stored_at", "token_wait_until", "undoes_id", "version") VALUES (OLD."applied_at", OLD."apply_wanted_at", OLD."apply_wanted_by", OLD."approved_at", OLD."approved_by", OLD."author_id", OLD."author_name", OLD."cluster_id", OLD."edits", OLD."ended_at", OLD."ended_by", OLD."ended_reason", OLD."ends_at", OLD."error", OLD."fence", OLD."forced", OLD."id", OLD."lease_until", OLD."made_at", OLD."needs_second", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."plan", OLD."plan_expires_at", OLD."plan_wanted_at", OLD."plan_wanted_by", OLD."planned_at", OLD."reason", OLD."retry_at", OLD."reverse", OLD."starts_at", OLD."state", OLD."stored_at", OLD."token_wait_until", OLD."undoes_id", OLD."version"); RETURN NULL;', hash='553a34034d8f097f78c49a7fed2396d28c370d38', operation='DELETE', pgid='pgtrigger_delete_delete_e625f', table='scheduler_view_changeset', when='AFTER'))],
                 },
             ),
             migrations.CreateModel(
@@ -89,6 +246,7 @@ class Migration(migrations.Migration):
                     ('forced', models.JSONField(blank=True, default=list)),
                     ('plan', models.JSONField(blank=True, default=dict)),
                     ('plan_wanted_at', models.DateTimeField(blank=True, null=True)),
+                    ('plan_wanted_by', models.CharField(blank=True, db_default='', default='', max_length=150)),
                     ('planned_at', models.DateTimeField(blank=True, null=True)),
                     ('plan_expires_at', models.DateTimeField(blank=True, null=True)),
                     ('needs_second', models.BooleanField(default=False)),
@@ -97,8 +255,11 @@ class Migration(migrations.Migration):
                     ('starts_at', models.DateTimeField(blank=True, null=True)),
                     ('ends_at', models.DateTimeField(blank=True, null=True)),
                     ('apply_wanted_at', models.DateTimeField(blank=True, null=True)),
+                    ('apply_wanted_by', models.CharField(blank=True, db_default='', default='', max_length=150)),
+                    ('stored_at', models.DateTimeField(blank=True, null=True)),
                     ('applied_at', models.DateTimeField(blank=True, null=True)),
                     ('retry_at', models.DateTimeField(blank=True, null=True)),
+                    ('token_wait_until', models.DateTimeField(blank=True, null=True)),
                     ('error', models.TextField(blank=True)),
                     ('ended_by', models.CharField(blank=True, max_length=150)),
                     ('ended_at', models.DateTimeField(blank=True, null=True)),
@@ -127,6 +288,7 @@ class Migration(migrations.Migration):
                     ('action', models.CharField(max_length=7)),
                     ('body', models.JSONField(null=True)),
                     ('before', models.JSONField(null=True)),
+                    ('former', models.JSONField(null=True)),
                     ('pin', models.JSONField(default=dict)),
                     ('changes', models.JSONField(default=list)),
                     ('others', models.JSONField(default=dict)),
@@ -142,7 +304,7 @@ class Migration(migrations.Migration):
                 options={
                     'ordering': ['change_set', 'position'],
                     'constraints': [models.UniqueConstraint(fields=('change_set', 'position'), name='change_step_unique')],
-                    'triggers': [pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_changestepevent" ("action", "before", "blocked", "body", "change_set_id", "changes", "code", "done_at", "force", "id", "kind", "message", "name", "namespace", "note", "others", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pin", "position", "state") VALUES (NEW."action", NEW."before", NEW."blocked", NEW."body", NEW."change_set_id", NEW."changes", NEW."code", NEW."done_at", NEW."force", NEW."id", NEW."kind", NEW."message", NEW."name", NEW."namespace", NEW."note", NEW."others", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."pin", NEW."position", NEW."state"); RETURN NULL;', hash='b7e2e595c58cec8a2bf774ee070ec9984411b89f', operation='INSERT', pgid='pgtrigger_insert_insert_ee50a', table='scheduler_view_changestep', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "scheduler_view_changestepevent" ("action", "before", "blocked", "body", "change_set_id", "changes", "code", "done_at", "force", "id", "kind", "message", "name", "namespace", "note", "others", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pin", "position", "state") VALUES (NEW."action", NEW."before", NEW."blocked", NEW."body", NEW."change_set_id", NEW."changes", NEW."code", NEW."done_at", NEW."force", NEW."id", NEW."kind", NEW."message", NEW."name", NEW."namespace", NEW."note", NEW."others", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."pin", NEW."position", NEW."state"); RETURN NULL;', hash='abb6df9455c5ae054cc0ed66e62ee67627bb8e14', operation='UPDATE', pgid='pgtrigger_update_update_dac54', table='scheduler_view_changestep', when='AFTER')), pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_changestepevent" ("action", "before", "blocked", "body", "change_set_id", "changes", "code", "done_at", "force", "id", "kind", "message", "name", "namespace", "note", "others", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pin", "position", "state") VALUES (OLD."action", OLD."before", OLD."blocked", OLD."body", OLD."change_set_id", OLD."changes", OLD."code", OLD."done_at", OLD."force", OLD."id", OLD."kind", OLD."message", OLD."name", OLD."namespace", OLD."note", OLD."others", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."pin", OLD."position", OLD."state"); RETURN NULL;', hash='7c26f0742ab7ea7a6276df9eef10f51595a648d4', operation='DELETE', pgid='pgtrigger_delete_delete_2189f', table='scheduler_view_changestep', when='AFTER'))],
+                    'triggers': [pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_changestepevent" ("action", "before", "blocked", "body", "change_set_id", "changes", "code", "done_at", "force", "former", "id", "kind", "message", "name", "namespace", "note", "others", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pin", "position", "state") VALUES (NEW."action", NEW."before", NEW."blocked", NEW."body", NEW."change_set_id", NEW."changes", NEW."code", NEW."done_at", NEW."force", NEW."former", NEW."id", NEW."kind", NEW."message", NEW."name", NEW."namespace", NEW."note", NEW."others", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."pin", NEW."position", NEW."state"); RETURN NULL;', hash='67ba82e6e7712d7e8bcd4a490b56d43f0c8a1cf9', operation='INSERT', pgid='pgtrigger_insert_insert_ee50a', table='scheduler_view_changestep', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "scheduler_view_changestepevent" ("action", "before", "blocked", "body", "change_set_id", "changes", "code", "done_at", "force", "former", "id", "kind", "message", "name", "namespace", "note", "others", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pin", "position", "state") VALUES (NEW."action", NEW."before", NEW."blocked", NEW."body", NEW."change_set_id", NEW."changes", NEW."code", NEW."done_at", NEW."force", NEW."former", NEW."id", NEW."kind", NEW."message", NEW."name", NEW."namespace", NEW."note", NEW."others", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."pin", NEW."position", NEW."state"); RETURN NULL;', hash='f2d3be11a2e11883ac6a8519c64dc00cef5b8ed2', operation='UPDATE', pgid='pgtrigger_update_update_dac54', table='scheduler_view_changestep', when='AFTER')), pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_changestepevent" ("action", "before", "blocked", "body", "change_set_id", "changes", "code", "done_at", "force", "former", "id", "kind", "message", "name", "namespace", "note", "others", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pin", "position", "state") VALUES (OLD."action", OLD."before", OLD."blocked", OLD."body", OLD."change_set_id", OLD."changes", OLD."code", OLD."done_at", OLD."force", OLD."former", OLD."id", OLD."kind", OLD."message", OLD."name", OLD."namespace", OLD."note", OLD."others", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."pin", OLD."position", OLD."state"); RETURN NULL;', hash='b5797c4b1873081bdc72e00541239cf2c9276d7c', operation='DELETE', pgid='pgtrigger_delete_delete_2189f', table='scheduler_view_changestep', when='AFTER'))],
                 },
             ),
             migrations.CreateModel(
@@ -159,6 +321,7 @@ class Migration(migrations.Migration):
                     ('action', models.CharField(max_length=7)),
                     ('body', models.JSONField(null=True)),
                     ('before', models.JSONField(null=True)),
+                    ('former', models.JSONField(null=True)),
                     ('pin', models.JSONField(default=dict)),
                     ('changes', models.JSONField(default=list)),
                     ('others', models.JSONField(default=dict)),
@@ -215,6 +378,22 @@ class Migration(migrations.Migration):
                 },
             ),
             migrations.CreateModel(
+                name='FreeCpuSample',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('node', models.CharField(max_length=253)),
+                    ('since', models.DateTimeField()),
+                    ('until', models.DateTimeField()),
+                    ('cpu_milli', models.BigIntegerField()),
+                    ('model', models.CharField(blank=True, max_length=253)),
+                    ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='free_cpus', to='accounting.cluster')),
+                ],
+                options={
+                    'indexes': [models.Index(fields=['until'], name='free_cpu_by_end')],
+                    'constraints': [models.UniqueConstraint(fields=('cluster', 'node', 'since'), name='free_cpu_unique')],
+                },
+            ),
+            migrations.CreateModel(
                 name='HeldDay',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -225,6 +404,74 @@ class Migration(migrations.Migration):
                 ],
                 options={
                     'constraints': [models.UniqueConstraint(fields=('cluster', 'day', 'pod'), name='held_day_unique')],
+                },
+            ),
+            migrations.CreateModel(
+                name='IdleHold',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('model', models.CharField(max_length=200)),
+                    ('gpus', models.DecimalField(decimal_places=6, max_digits=12)),
+                    ('since_ms', models.BigIntegerField()),
+                    ('until_ms', models.BigIntegerField()),
+                    ('idle_ms', models.BigIntegerField()),
+                    ('gpu_ms', models.BigIntegerField()),
+                    ('raw', models.DecimalField(decimal_places=6, max_digits=30)),
+                    ('unpriced_ms', models.BigIntegerField()),
+                    ('rate', models.DecimalField(decimal_places=6, max_digits=24, null=True)),
+                    ('currency', models.CharField(blank=True, max_length=3)),
+                    ('owner', models.CharField(blank=True, max_length=253)),
+                    ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounting.cluster')),
+                    ('pod', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounting.pod')),
+                    ('team', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounting.team')),
+                ],
+            ),
+            migrations.CreateModel(
+                name='IdleNote',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('act', models.CharField(choices=[('asked', 'Asked'), ('ignored', 'Ignored')], max_length=7)),
+                    ('since_ms', models.BigIntegerField()),
+                    ('to', models.CharField(blank=True, max_length=253)),
+                    ('text', models.CharField(max_length=2000)),
+                    ('until', models.DateField(null=True)),
+                    ('at', models.DateTimeField()),
+                    ('by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounting.cluster')),
+                    ('pod', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounting.pod')),
+                    ('team', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='accounting.team')),
+                    ('workload', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounting.workload')),
+                ],
+                options={
+                    'ordering': ['-id'],
+                    'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('act', 'ignored'), ('until__isnull', False)), models.Q(('act', 'asked'), ('until', None)), _connector='OR'), name='idle_note_until')],
+                    'triggers': [pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_idlenoteevent" ("act", "at", "by_id", "cluster_id", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pod_id", "since_ms", "team_id", "text", "to", "until", "workload_id") VALUES (NEW."act", NEW."at", NEW."by_id", NEW."cluster_id", NEW."id", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."pod_id", NEW."since_ms", NEW."team_id", NEW."text", NEW."to", NEW."until", NEW."workload_id"); RETURN NULL;', hash='83188bf4d010e3fdbb2df2e6fd6bd7bfed7771d6', operation='INSERT', pgid='pgtrigger_insert_insert_c39f4', table='scheduler_view_idlenote', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "scheduler_view_idlenoteevent" ("act", "at", "by_id", "cluster_id", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pod_id", "since_ms", "team_id", "text", "to", "until", "workload_id") VALUES (NEW."act", NEW."at", NEW."by_id", NEW."cluster_id", NEW."id", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."pod_id", NEW."since_ms", NEW."team_id", NEW."text", NEW."to", NEW."until", NEW."workload_id"); RETURN NULL;', hash='76429b0f9cca9a9a60083653c4ecc1f54990b41d', operation='UPDATE', pgid='pgtrigger_update_update_ae9de', table='scheduler_view_idlenote', when='AFTER')), pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "scheduler_view_idlenoteevent" ("act", "at", "by_id", "cluster_id", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "pod_id", "since_ms", "team_id", "text", "to", "until", "workload_id") VALUES (OLD."act", OLD."at", OLD."by_id", OLD."cluster_id", OLD."id", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."pod_id", OLD."since_ms", OLD."team_id", OLD."text", OLD."to", OLD."until", OLD."workload_id"); RETURN NULL;', hash='5c11506cc7f6603c03a475b0cec909660147efd0', operation='DELETE', pgid='pgtrigger_delete_delete_8b0c6', table='scheduler_view_idlenote', when='AFTER'))],
+                },
+            ),
+            migrations.CreateModel(
+                name='IdleNoteEvent',
+                fields=[
+                    ('pgh_id', models.AutoField(primary_key=True, serialize=False)),
+                    ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
+                    ('pgh_label', models.TextField(help_text='The event label.')),
+                    ('id', models.BigIntegerField()),
+                    ('act', models.CharField(choices=[('asked', 'Asked'), ('ignored', 'Ignored')], max_length=7)),
+                    ('since_ms', models.BigIntegerField()),
+                    ('to', models.CharField(blank=True, max_length=253)),
+                    ('text', models.CharField(max_length=2000)),
+                    ('until', models.DateField(null=True)),
+                    ('at', models.DateTimeField()),
+                    ('by', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('cluster', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='accounting.cluster')),
+                    ('pgh_context', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='pghistory.context')),
+                    ('pgh_obj', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='events', to='scheduler_view.idlenote')),
+                    ('pod', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='accounting.pod')),
+                    ('team', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='accounting.team')),
+                    ('workload', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='accounting.workload')),
+                ],
+                options={
+                    'abstract': False,
+                    'triggers': [pgtrigger.compiler.Trigger(name='append_only', sql=pgtrigger.compiler.UpsertTriggerSql(func="RAISE EXCEPTION 'pgtrigger: Cannot update or delete rows from % table', TG_TABLE_NAME;", hash='fa948f55db7f99e331ff477651fce0722541a5ac', operation='UPDATE OR DELETE', pgid='pgtrigger_append_only_a2932', table='scheduler_view_idlenoteevent', when='BEFORE'))],
                 },
             ),
             migrations.CreateModel(
@@ -270,10 +517,25 @@ class Migration(migrations.Migration):
                     ('error', models.TextField(blank=True)),
                     ('code', models.PositiveSmallIntegerField(null=True)),
                     ('is_allowed', models.BooleanField(default=True)),
+                    ('notes', models.JSONField(db_default=[], default=list)),
                     ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='observation_runs', to='accounting.cluster')),
                 ],
                 options={
                     'constraints': [models.UniqueConstraint(fields=('cluster', 'kind'), name='observation_run_unique')],
+                },
+            ),
+            migrations.CreateModel(
+                name='PodNeedRecord',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('pod_uid', models.CharField(max_length=64)),
+                    ('cpu_milli', models.BigIntegerField()),
+                    ('accepted_models', models.JSONField(default=list)),
+                    ('seen_at', models.DateTimeField()),
+                    ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pod_needs', to='accounting.cluster')),
+                ],
+                options={
+                    'constraints': [models.UniqueConstraint(fields=('cluster', 'pod_uid'), name='pod_need_unique')],
                 },
             ),
             migrations.CreateModel(
@@ -362,7 +624,7 @@ class Migration(migrations.Migration):
                     ('resource', models.CharField(max_length=317)),
                     ('tier', models.CharField(blank=True, max_length=63)),
                     ('gpus', models.PositiveIntegerField()),
-                    ('rule', models.CharField(choices=[('evenly', 'evenly'), ('by_use', 'by_use'), ('weights', 'weights')], default='evenly', max_length=8)),
+                    ('rule', models.CharField(choices=[('evenly', 'evenly'), ('by_use', 'by_use'), ('weights', 'weights'), ('listed', 'listed')], default='evenly', max_length=8)),
                     ('weights', models.JSONField(blank=True, default=dict)),
                     ('split', models.JSONField(default=dict)),
                     ('version', models.PositiveBigIntegerField()),
@@ -385,7 +647,7 @@ class Migration(migrations.Migration):
                     ('resource', models.CharField(max_length=317)),
                     ('tier', models.CharField(blank=True, max_length=63)),
                     ('gpus', models.PositiveIntegerField()),
-                    ('rule', models.CharField(choices=[('evenly', 'evenly'), ('by_use', 'by_use'), ('weights', 'weights')], default='evenly', max_length=8)),
+                    ('rule', models.CharField(choices=[('evenly', 'evenly'), ('by_use', 'by_use'), ('weights', 'weights'), ('listed', 'listed')], default='evenly', max_length=8)),
                     ('weights', models.JSONField(blank=True, default=dict)),
                     ('split', models.JSONField(default=dict)),
                     ('version', models.PositiveBigIntegerField()),
@@ -522,11 +784,13 @@ class Migration(migrations.Migration):
                     ('units', models.PositiveIntegerField(default=0)),
                     ('stage', models.CharField(blank=True, max_length=16)),
                     ('cause', models.CharField(blank=True, max_length=32)),
+                    ('waits_since', models.DateTimeField(null=True)),
                     ('created_at', models.DateTimeField(null=True)),
                     ('admitted_at', models.DateTimeField(null=True)),
                     ('bound_at', models.DateTimeField(null=True)),
                     ('started_at', models.DateTimeField(null=True)),
                     ('first_busy_at', models.DateTimeField(null=True)),
+                    ('quiet_until', models.DateTimeField(null=True)),
                     ('is_held', models.BooleanField(default=False)),
                     ('priority', models.IntegerField(null=True)),
                     ('pod_units', models.PositiveIntegerField(default=0)),
@@ -537,11 +801,15 @@ class Migration(migrations.Migration):
                     ('start_at', models.DateTimeField(null=True)),
                     ('low_at', models.DateTimeField(null=True)),
                     ('high_at', models.DateTimeField(null=True)),
+                    ('start_word', models.CharField(blank=True, db_default='', default='', max_length=16)),
+                    ('start_like', models.PositiveIntegerField(db_default=0, default=0)),
+                    ('start_kept', models.PositiveIntegerField(db_default=0, default=0)),
                     ('ended_at', models.DateTimeField(null=True)),
+                    ('is_from_metrics', models.BooleanField(default=False)),
                     ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='wait_records', to='accounting.cluster')),
                 ],
                 options={
-                    'indexes': [models.Index(fields=['cluster', 'bound_at'], name='wait_record_by_bind'), models.Index(fields=['ended_at'], name='wait_record_by_end'), models.Index(condition=models.Q(('stage', ''), _negated=True), fields=['cluster', 'namespace'], name='wait_record_waiting')],
+                    'indexes': [models.Index(fields=['cluster', 'bound_at'], name='wait_record_by_bind'), models.Index(fields=['ended_at'], name='wait_record_by_end'), models.Index(condition=models.Q(('stage', ''), _negated=True), fields=['cluster', 'namespace'], name='wait_record_waiting'), models.Index(condition=models.Q(('stage', ''), _negated=True), fields=['cluster', 'waits_since', 'id'], name='wait_record_oldest')],
                     'constraints': [models.UniqueConstraint(condition=models.Q(('ended_at__isnull', True)), fields=('cluster', 'kind', 'namespace', 'name'), name='wait_record_unique')],
                 },
             ),
@@ -608,6 +876,7 @@ class Migration(migrations.Migration):
                     ('day', models.DateField()),
                     ('digest', models.CharField(max_length=64)),
                     ('computed_at', models.DateTimeField()),
+                    ('limits', models.JSONField(default=dict)),
                     ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='waste_days', to='accounting.cluster')),
                 ],
                 options={
@@ -619,7 +888,7 @@ class Migration(migrations.Migration):
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('day', models.DateField()),
-                    ('rule', models.CharField(choices=[('gang_incomplete', 'gang_incomplete'), ('never_busy', 'never_busy'), ('tail', 'tail'), ('idle', 'idle'), ('idle_gpus', 'idle_gpus'), ('too_long', 'too_long'), ('spread', 'spread'), ('thrashing', 'thrashing'), ('fragmented', 'fragmented'), ('node_kept', 'node_kept'), ('inversion', 'inversion'), ('starvation', 'starvation'), ('not_allocatable', 'not_allocatable'), ('preemption_loss', 'preemption_loss'), ('spot_eligible', 'spot_eligible'), ('right_size', 'right_size')], max_length=16)),
+                    ('rule', models.CharField(choices=[('gang_incomplete', 'gang_incomplete'), ('never_busy', 'never_busy'), ('tail', 'tail'), ('idle', 'idle'), ('idle_gpus', 'idle_gpus'), ('too_long', 'too_long'), ('spread', 'spread'), ('idle_in_use', 'idle_in_use'), ('thrashing', 'thrashing'), ('fragmented', 'fragmented'), ('node_kept', 'node_kept'), ('inversion', 'inversion'), ('starvation', 'starvation'), ('not_allocatable', 'not_allocatable'), ('preemption_loss', 'preemption_loss'), ('spot_eligible', 'spot_eligible'), ('right_size', 'right_size')], max_length=16)),
                     ('unit', models.CharField(blank=True, max_length=381)),
                     ('pool', models.CharField(blank=True, max_length=571)),
                     ('start_ms', models.BigIntegerField()),
@@ -628,6 +897,8 @@ class Migration(migrations.Migration):
                     ('raw', models.DecimalField(decimal_places=6, max_digits=30)),
                     ('raw_low', models.DecimalField(decimal_places=6, max_digits=30, null=True)),
                     ('unpriced_ms', models.BigIntegerField(default=0)),
+                    ('ledger_ms', models.BigIntegerField(db_default=0, default=0)),
+                    ('ledger_raw', models.DecimalField(db_default=0, decimal_places=6, default=0, max_digits=30)),
                     ('currency', models.CharField(blank=True, max_length=3)),
                     ('evidence', models.JSONField(default=dict)),
                     ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounting.cluster')),
