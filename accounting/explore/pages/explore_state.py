@@ -99,7 +99,7 @@ class ExploreState(PageState):
     # --- what is shown ---------------------------------------------------------------------
 
     @cached_property
-    def teams(self) -> dict[str, TeamRef]:
+    def teams(self) -> Mapping[str, TeamRef]:
         """Those whom the person may see, by slug."""
         return visible_teams(self.visitor.scope)
 
