@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('accounting', '0032_messages_sent_again'),
+        ('accounting', '0033_saved_views'),
         ('pghistory', '0007_auto_20250421_0444'),
     ]
 
