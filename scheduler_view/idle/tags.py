@@ -38,7 +38,6 @@ def idle_now(context: Mapping[str, Any]) -> dict[str, Any]:
         rows = [row for row in rows if (row.namespace, row.family) == names]
     return {
         "team": team,
-        "family": family,  # whose page has no link to itself
         "rows": rows[:SHOWN],
         "rest": summed(rows[SHOWN:]),
         "total": summed(rows),

@@ -14,6 +14,7 @@ from accounting.access.scope import Scope
 from accounting.core.efficiency import StateTimes
 from accounting.core.interval import HOUR_MS, WINDOW_MS, Interval, to_instant, to_ms
 from accounting.kit.reads.selection import Selection
+from accounting.metering.models.pod import PodAttribution
 from accounting.metering.sql.states_sql import sums
 from accounting.usage.reads.relation.gpu_rollups import pending
 from accounting.usage.reads.relation.retained_range import kept_facts
@@ -142,6 +143,19 @@ def run_holds(scope: Scope, key: RunKey) -> RunHolds | None:
         last_end="" if is_open else last.ended_by,
         holds=tuple(RunHold(h.bound_ms, h.ended_ms, h.gpus) for h in holds),
     )
+
+
+def has_pods(scope: Scope, key: RunKey) -> bool:
+    """Whether pods of a run are known, which may have held no GPU, and the person may read them."""
+    pods = PodAttribution.objects.filter(
+        team__slug=key.team,
+        pod__workload__namespace__name=key.namespace,
+        pod__workload__kind=key.kind,
+        pod__workload__name=key.name,
+    )
+    if scope.team_ids is not None:
+        pods = pods.filter(team__in=scope.team_ids)
+    return pods.exists()
 
 
 def gpus_of_nodes(nodes: Sequence[int]) -> list[RunGpu]:
@@ -316,14 +330,18 @@ def _days(
     rows = usage_rows(replace(selection, filters=of_gpus), ("workload", "gpu", "day"))
     ids = {gpu.uuid: gpu.id for gpu in gpus}
     return tuple(
-        GpuUse(ids[row.key["gpu"]], _step_of(row, *_edges(row.key["day"])))
+        GpuUse(ids[row.key["gpu"]], _step_of(row, *step_edges(row.key["day"])))
         for row in rows
         if row.key["workload_kind"] == key.kind
     )
 
 
-def _edges(day: str) -> tuple[int, int]:
-    first = date.fromisoformat(day)
+def step_edges(key: str) -> tuple[int, int]:
+    """Start and end of an hour or a billing day, by its key in reports."""
+    if "T" in key:
+        start = to_ms(datetime.fromisoformat(key))
+        return start, start + HOUR_MS
+    first = date.fromisoformat(key)
     return to_ms(midnight(first)), to_ms(midnight(first + timedelta(days=1)))
 
 
@@ -345,11 +363,9 @@ def hours_of_life(selection: Selection, key: RunKey, life: Interval) -> list[Use
     ]
 
 
-def waits_of(key: RunKey, clusters: Iterable[int]) -> list[WaitRecord]:
+def waits_of(key: RunKey) -> list[WaitRecord]:
     """Its observed waits, newest first: those of a CronJob have the names of its Jobs."""
-    found = WaitRecord.objects.filter(
-        cluster__in=list(clusters), namespace=key.namespace
-    ).select_related("cluster")
+    found = WaitRecord.objects.filter(namespace=key.namespace).select_related("cluster")
     if key.kind == "CronJob":
         # its controller appends the minutes since 1970
         found = found.filter(kind="Job", name__regex=rf"^{re.escape(key.name)}-\d+$")

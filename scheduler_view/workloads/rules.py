@@ -147,7 +147,10 @@ class Life:
 
 
 def life_of(
-    instants: Instants, steps: Sequence[UseStep], gaps: Iterable[Interval] = ()
+    instants: Instants,
+    steps: Sequence[UseStep],
+    gaps: Iterable[Interval] = (),
+    by: str = "window",
 ) -> Life:
     """The parts of a run's life.
 
@@ -155,6 +158,8 @@ def life_of(
         instants: of the run.
         steps: of all its GPUs together, over its whole life, in order of time.
         gaps: times between its holds, in which it held nothing.
+        by: `window`, `hour` or `day`: how long a step is. A start-up within the first hour or day
+            has no length.
     """
     stretches = resolved(
         ActivityStretch(step.start_ms, step.end_ms, step.activity)
@@ -179,7 +184,7 @@ def life_of(
         last,
         (
             *_before(instants),
-            *_start_up(instants, first),
+            *_start_up(instants, first, by),
             *_busy(first, last, steps, gaps),
             *_after(stretches, after, gaps),
             *_nothing(gaps),
@@ -204,11 +209,13 @@ def _before(instants: Instants) -> tuple[LifePart, ...]:
     )
 
 
-def _start_up(instants: Instants, first: int | None) -> tuple[LifePart, ...]:
+def _start_up(instants: Instants, first: int | None, by: str) -> tuple[LifePart, ...]:
     length = _between(instants.bound_ms, first)
     started = _between(instants.bound_ms, instants.started_ms)
     if first is None:
         return (LifePart("Start-up", "low", None, "No busy time was observed."),)
+    if not length and by != "window":
+        return (LifePart("Start-up", "low", None, f"Within the first {by}."),)
     return (LifePart("Start-up", "low", length, _container(started)),)
 
 

@@ -105,7 +105,7 @@ def test_columns_go_and_come_back(sign_in: SignIn) -> None:
 
 def test_a_workload_opens_and_closes_by_keyboard(sign_in: SignIn) -> None:
     page = sign_in("ana").open("/teams/vision/workloads?range=last-7-days&by=run")
-    row = page.get_by_role("link", name=re.compile("^sweep-resnet"))
+    row = page.get_by_role("link", name="Pods of sweep-resnet").first
     row.focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**open=*sweep-resnet*")

@@ -16,7 +16,7 @@ _QUERY = """
      ORDER BY t.name LIMIT %(most)s)
     UNION ALL
     (WITH found AS (
-         SELECT DISTINCT w.name, w.family, n.name AS namespace, t.slug, t.name AS team
+         SELECT DISTINCT w.kind, w.name, w.family, n.name AS namespace, t.slug, t.name AS team
          FROM accounting_workload w
          JOIN accounting_namespace n ON n.id = w.namespace_id
          JOIN accounting_pod p ON p.workload_id = w.id
@@ -32,7 +32,7 @@ _QUERY = """
      ), first AS (SELECT * FROM runs ORDER BY name, namespace LIMIT %(most)s)
      SELECT 'family', family, family, namespace, slug FROM families
      UNION ALL
-     SELECT 'workload', name, name, namespace, slug FROM first
+     SELECT 'workload', kind || '/' || name, name, namespace, slug FROM first
      UNION ALL
      SELECT 'workloads', %(typed)s, team, count(*)::text, slug
      FROM runs WHERE (SELECT count(*) FROM runs) > %(most)s GROUP BY slug, team)

@@ -1,18 +1,40 @@
-"""Small multiples of one GPU: busy share, memory, power, temperature, throttled clocks."""
+"""Small multiples of a GPU or a run: busy share, memory, power, temperature, throttled clocks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Protocol
 
+from accounting.core.efficiency import StateTimes
 from accounting.core.interval import Interval
-from accounting.fleet.reads.steps import GpuStep
 from accounting.kit.charts.lanes import ticks
 from accounting.kit.charts.measures import MeasureLine, measure_over_time
 from accounting.kit.tags.units import NO_DATA
+from accounting.metering.rules.intensity.summary import Intensity
 from accounting.usage.pages.figures import Chart
 from accounting.usage.pages.page_state import PageState
 
-Pick = Callable[[GpuStep], float | None]
+
+class MeasuredStep(Protocol):
+    """A step of time with what was measured in it: of a GPU, or of the GPUs of a run."""
+
+    @property
+    def at(self) -> datetime: ...
+
+    @property
+    def length_ms(self) -> int: ...
+
+    @property
+    def held(self) -> StateTimes: ...
+
+    @property
+    def hard(self) -> Intensity: ...
+
+    @property
+    def is_unheld(self) -> bool: ...
+
+
+Pick = Callable[[MeasuredStep], float | None]
 GIB = 1 << 30
 FEW_MARKS = 4  # of a narrow time axis: more would overlap on a phone
 
@@ -84,7 +106,7 @@ _KINDS = (
 
 
 def measures(
-    steps: Sequence[GpuStep], period: Interval, state: PageState
+    steps: Sequence[MeasuredStep], period: Interval, state: PageState
 ) -> list[Measure]:
     """The measures with data, each over the whole period."""
     known = []
@@ -119,7 +141,7 @@ def _rounded(value: float | None) -> float | None:
 def _chart(
     kind: _Kind,
     lines: Sequence[MeasureLine],
-    steps: Sequence[GpuStep],
+    steps: Sequence[MeasuredStep],
     period: Interval,
     state: PageState,
 ) -> Chart:

@@ -117,11 +117,13 @@ def family_name(team: str, namespace: str, family: str, text: str = "") -> SafeS
 
 
 @register.simple_tag
-def run_name(team: str, namespace: str, kind: str, name: str) -> SafeString:
-    """The name of a run that opens its page; plain without one, as without a team."""
+def run_name(
+    team: str, namespace: str, kind: str, name: str, family: str = ""
+) -> SafeString:
+    """The name of a run that opens its page; as that of its family without one."""
     url = run_url(team, namespace, kind, name)
     if not url:
-        return format_html('<span class="name">{}</span>', name)
+        return family_name(team, namespace, family, name)
     return format_html('<a class="name" href="{}">{}</a>', url, name)
 
 

@@ -19,6 +19,7 @@ from accounting.explain.reads.search_entries import find_entry, find_people
 from accounting.kit.family_address import family_url
 from accounting.kit.pages.fragments import is_fragment
 from accounting.kit.pages.permissions import signed_in, visitor_of
+from accounting.kit.run_address import run_url
 from portal.shell.navigation import ALERTS, INBOX, NAVIGATION, Tab
 from scheduler_view.queues.reads.search import find_change, find_changes, find_work
 
@@ -126,9 +127,15 @@ def _hit_url(hit: Hit) -> str:
 
 
 def _work_url(hit: Hit) -> str:
-    """A family's page, or the list of its team in which the work is found."""
-    is_family = hit.kind == "family"
-    if is_family and (url := family_url(hit.team, hit.more, hit.key)):
+    """The page of a family or a run, or the list of its team in which the work is found."""
+    kind, _, name = hit.key.partition("/")
+    url = {
+        "family": lambda: family_url(hit.team, hit.more, hit.key),
+        "workload": lambda: run_url(hit.team, hit.more, kind, name),
+    }.get(hit.kind, str)()
+    if url:
         return url
-    query = urlencode({"q": hit.key} if is_family else {"by": "run", "q": hit.key})
+    words = name if hit.kind == "workload" else hit.key
+    by = {} if hit.kind == "family" else {"by": "run"}
+    query = urlencode({**by, "q": words})
     return f"{reverse('team-workloads', args=[hit.team])}?{query}"

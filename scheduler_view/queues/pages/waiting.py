@@ -15,6 +15,8 @@ from accounting.access.rights import ADMINISTRATION, SIGNED_IN
 from accounting.access.scope import Scope
 from accounting.core.interval import to_ms
 from accounting.kit.pages.permissions import posted, signed_in, visitor_of
+from accounting.kit.run_address import run_url
+from accounting.metering.models.pod import Owner
 from scheduler_view.changes.actions.change_sets import ChangeRefused
 from scheduler_view.changes.models import ChangeSet
 from scheduler_view.changes.rules.edit import EditsRefused
@@ -29,6 +31,7 @@ from scheduler_view.queues.reads.reasons import MOST as MOST_REASONS
 from scheduler_view.queues.reads.reasons import reason_rows
 from scheduler_view.queues.reads.wait_times import wait_time_rows
 from scheduler_view.queues.rules.pools import ResourcePool
+from scheduler_view.quotas.reads.namespaces import owners
 from scheduler_view.quotas.reads.queue_values import queue_parts
 from scheduler_view.waits.actions import draft_queue_value, draft_quota_raise
 from scheduler_view.waits.models import WaitRecord
@@ -37,6 +40,7 @@ from scheduler_view.waits.reads.waiting_row import WaitingUnitRow
 from scheduler_view.waits.reads.waiting_units import waiting_row
 from scheduler_view.waits.rules.cause import Stage
 from scheduler_view.waits.rules.instants import WaitInstants
+from scheduler_view.workloads.reads import RunKey, has_pods
 
 NEWEST_QUIET = timedelta(hours=1)  # later it may have been busy since
 MOST = 50  # units on the page; REST and CSV have all
@@ -134,7 +138,28 @@ def queue_unit(request: HttpRequest, number: int) -> HttpResponse:
         "error_ms": error.median_error_ms if error else None,
         "held": error.held if error else None,
     }
+    context["run_url"] = _run_url(visitor.scope, record, visitor.now)
     return render(request, "queues/queue_unit.html", context)
+
+
+def _run_url(scope: Scope, record: WaitRecord, now: datetime) -> str:
+    """The page of what it is a run of, such as its CronJob; "" if none of its pods is known."""
+    team = owners(record.cluster_id, [record.namespace], now).get(record.namespace)
+    refs = visible_teams(scope).values()
+    slug = next((ref.slug for ref in refs if ref.id == team), "")
+    above = Owner.objects.filter(
+        namespace__cluster=record.cluster,
+        namespace__name=record.namespace,
+        kind=record.kind,
+        name=record.name,
+    ).first()
+    named = (
+        (record.kind, record.name)
+        if above is None
+        else (above.owner_kind, above.owner_name)
+    )
+    key = RunKey(slug, record.namespace, *named)
+    return run_url(*key) if slug and has_pods(scope, key) else ""
 
 
 def _idle_holders(scope: Scope, wait: WaitingUnitRow) -> list[IdleRow]:

@@ -12,17 +12,21 @@ from django.shortcuts import render
 from accounting.access.reads.teams import TeamRef, visible_teams
 from accounting.access.rights import WASTE
 from accounting.core.billing_calendar import DAY, DayRange
-from accounting.core.interval import DAY_MS, WINDOW_MS, Interval, to_ms
+from accounting.core.efficiency import StateTimes
+from accounting.core.interval import DAY_MS, WINDOW_MS, Interval, to_instant, to_ms
 from accounting.core.money import minor_places
+from accounting.fleet.pages.small_charts import measures
 from accounting.kit.charts import lanes as axis
 from accounting.kit.pages.addresses import RANGE_KEYS
 from accounting.kit.pages.paging import paged
 from accounting.kit.pages.permissions import signed_in, visitor_of
 from accounting.kit.reads.selection import Selection, SelectionError
+from accounting.metering.rules.intensity.summary import NOT_OBSERVED, Intensity
 from accounting.usage.pages.figures import cost_chart
 from accounting.usage.pages.page_state import LONGEST_DAYS, PageState
 from accounting.usage.pages.steps import FREQUENCY, steps_of
 from accounting.usage.reads.coverage import day_coverage, missing_days
+from accounting.usage.reads.intensity import with_intensity
 from accounting.usage.reads.series import STEPS, step_key
 from accounting.usage.reads.usage import usage_rows
 from accounting.usage.rules.rows import UsageRow
@@ -35,14 +39,17 @@ from scheduler_view.workloads.pages.lanes import (
     legend,
     life_bar,
 )
+from scheduler_view.workloads.pages.others import family_runs, wait_line
 from scheduler_view.workloads.reads import (
     RunHolds,
     RunKey,
     RunUse,
     gpus_of_nodes,
+    has_pods,
     hours_of_life,
     run_holds,
     run_use,
+    step_edges,
     waits_of,
 )
 from scheduler_view.workloads.rules import (
@@ -94,15 +101,31 @@ class RunState(PageState):
 
 
 @dataclass(frozen=True, slots=True)
+class RunStep:
+    """A step of a chart: what was measured while the run held GPUs."""
+
+    at: datetime
+    length_ms: int
+    held: StateTimes
+    hard: Intensity
+
+    @property
+    def is_unheld(self) -> bool:
+        """Whether nothing was held."""
+        return not self.held.allocated_ms
+
+
+@dataclass(frozen=True, slots=True)
 class RunMoney:
     """The time and money of a run in the range.
 
     Attributes:
-        by_step: rounded, by the key of a chart's step.
+        by_step: rounded, by the key of a chart's step; `steps` are hours or days.
     """
 
     total: UsageRow
     by_step: dict[str, UsageRow]
+    steps: list[RunStep]
 
 
 @signed_in
@@ -119,8 +142,9 @@ def run_page(
     state = RunState(request, run)
     selection = state.selection(team=slug, namespace=namespace, workload=name)
     money = _money(selection, key, state)
-    if run is None and not money.total.allocated_ms:
+    if run is None and not money.total.allocated_ms and not has_pods(scope, key):
         raise Http404("no such run")
+    waits = waits_of(key)
     missing = missing_days(
         day_coverage(state.days, state.zone, state.cluster), *state.data_days
     )
@@ -134,19 +158,27 @@ def run_page(
         "missing_days": missing,
         "frequency": FREQUENCY[state.step],
         "cost": cost_chart(money.by_step, steps, team.slot, state),
+        "energy": _energy(money.steps),
+        "waits": [wait_line(one) for one in waits],
         "idle": _idle(state, key),
     }
     if run is not None:
-        context |= _of_holds(state, selection, team, key, run)
+        context |= _of_holds(state, selection, team, key, run, waits)
+        shown = run.life(state.until_ms).intersection(state.period)
+        if shown is not None:
+            context["measures"] = measures(money.steps, shown, state)
     return render(request, "workloads/run.html", context)
 
 
 def _money(selection: Selection, key: RunKey, state: RunState) -> RunMoney:
     places = minor_places(state.currency)
+    by = ("workload", STEPS[state.step])
     by_step: dict[str, list[UsageRow]] = {}
-    for row in usage_rows(selection, ("workload", STEPS[state.step])):
+    steps = []
+    for row in with_intensity(usage_rows(selection, by), selection, by):
         if row.key["workload_kind"] == key.kind:
             by_step.setdefault(step_key(row, state.step), []).append(row)
+            steps.append(_measured(row, by[1]))
     totals = [
         row
         for row in usage_rows(selection, ("workload",))
@@ -154,7 +186,19 @@ def _money(selection: Selection, key: RunKey, state: RunState) -> RunMoney:
     ]
     [total] = rounded_each([total_of(totals)], places)
     rows = rounded_each([total_of(rows) for rows in by_step.values()], places)
-    return RunMoney(total, dict(zip(by_step, rows, strict=True)))
+    return RunMoney(total, dict(zip(by_step, rows, strict=True)), steps)
+
+
+def _measured(row: UsageRow, step: str) -> RunStep:
+    start, end = step_edges(row.key[step])
+    times = StateTimes(row.busy_ms, row.idle_ms, row.unknown_ms)
+    return RunStep(to_instant(start), end - start, times, row.hard or NOT_OBSERVED)
+
+
+def _energy(steps: Sequence[RunStep]) -> float | None:
+    """Joules that its GPUs used; None if no counter was read."""
+    known = [step.hard.energy_joules for step in steps]
+    return sum(filter(None, known)) if any(one is not None for one in known) else None
 
 
 def _idle(state: RunState, key: RunKey) -> IdleRow | None:
@@ -170,7 +214,12 @@ def _idle(state: RunState, key: RunKey) -> IdleRow | None:
 
 
 def _of_holds(
-    state: RunState, selection: Selection, team: TeamRef, key: RunKey, run: RunHolds
+    state: RunState,
+    selection: Selection,
+    team: TeamRef,
+    key: RunKey,
+    run: RunHolds,
+    waits: Sequence[WaitRecord],
 ) -> dict[str, object]:
     """What is known of a run whose pods were observed."""
     life = run.life(state.until_ms)
@@ -185,7 +234,6 @@ def _of_holds(
     shown = life.intersection(state.period) or Interval(life.start_ms, life.start_ms)
     page = paged(lanes, state.query.dict())
     zone = state.visitor.zone
-    waits = waits_of(key, run.clusters.values())
     held = sum(lane.times.allocated_ms for lane in lanes)
     gpus_held = most_at_once(run.holds)
     held_ms = sum(hold.gpus * hold.length_ms(life.end_ms) for hold in run.holds)
@@ -203,7 +251,7 @@ def _of_holds(
         "ticks": axis.ticks(shown.start, shown.end, zone),
         "legend": legend(lanes, team.slot),
         "lanes_ms": held,
-        "waits": waits,
+        "others": family_runs(selection, key, run, minor_places(state.currency)),
         **_life(state, selection, key, run, use, waits),
     }
 
@@ -230,7 +278,7 @@ def _life(
         if by == "hour"
         else together(one.step for one in use.uses)
     )
-    found = life_of(_instants(run, waits), steps, gaps_of(run.holds, life))
+    found = life_of(_instants(run, waits), steps, gaps_of(run.holds, life), by)
     return {"life": found, "life_bar": life_bar(found.parts), "life_by": by}
 
 

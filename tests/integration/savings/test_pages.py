@@ -95,11 +95,11 @@ def test_the_page_of_a_team_says_what_to_give_back(sign_in: SignIn) -> None:
 
 
 @pytest.mark.parametrize("path", ["/waste", "/teams/vision/give-back"])
-def test_a_finding_opens_its_family(sign_in: SignIn, path: str) -> None:
+def test_a_finding_opens_its_run(sign_in: SignIn, path: str) -> None:
     luis = sign_in("luis")
-    family = "/teams/vision/families/vision-prod/notebook-mara"
-    assert f'href="{family}"' in luis.get(f"{path}?{DAYS}").content.decode()
-    assert luis.get(family).status_code == 200
+    run = "/teams/vision/runs/vision-prod/StatefulSet/notebook-mara"
+    assert f'href="{run}"' in luis.get(f"{path}?{DAYS}").content.decode()
+    assert luis.get(run).status_code == 200
 
 
 def test_rest_has_the_rows_of_the_page(sign_in: SignIn) -> None:

@@ -185,6 +185,7 @@ def test_a_run_has_the_most_gpus_that_it_held_at_once(
 
 
 LINK = re.compile(r'href="(/teams/[a-z]+/families/[^"]+)"')
+RUN_LINK = re.compile(r'href="(/teams/[a-z]+/runs/[^"]+)"')
 
 
 @pytest.mark.parametrize(
@@ -217,19 +218,18 @@ def test_a_statement_opens_to_the_families_of_its_month(
     assert families.total.allocated_ms == sum(item.ms for item in items)
 
 
-def test_findings_and_idle_holders_open_their_family(
-    story: Story, sign_in: SignIn
-) -> None:
+def test_idle_holders_open_their_run(story: Story, sign_in: SignIn) -> None:
     client = sign_in("ana")
     with time_machine.travel(NOW, tick=False):
         find_idle(story.cluster)
-    idle = LINK.findall(html_of(client.get("/idle?over=15")))
+    idle = RUN_LINK.findall(html_of(client.get("/idle?over=15")))
     assert idle
     for url in {*idle}:
         assert client.get(url).status_code == 200
     lines = client.get("/api/v1/idle-holders").json()["rows"]
     names = {
-        f"/teams/{r['team']}/families/{r['namespace']}/{r['family']}" for r in lines
+        f"/teams/{r['team']}/runs/{r['namespace']}/{r['workload_kind']}/{r['workload']}"
+        for r in lines
     }
     assert {*idle} <= names
 

@@ -20,8 +20,11 @@ from accounting.core.efficiency import StateTimes, sum_times
 from accounting.core.interval import HOUR_MS, Interval, to_ms
 from accounting.kit.reads.selection import Selection
 from accounting.kit.run_address import run_url
+from accounting.metering.models.cluster import Cluster
 from accounting.metering.models.ledger import PendingGpuHour
+from accounting.metering.models.pod import PodHold
 from accounting.usage.reads.usage import usage_rows
+from scheduler_view.waits.models import WaitRecord
 from scheduler_view.workloads import reads
 from scheduler_view.workloads.reads import (
     GpuUse,
@@ -217,3 +220,50 @@ def test_a_repeated_run_has_no_life_of_its_own() -> None:
     page = client().get(run_url(*CRON))
     assert page.status_code == 200
     assert "life" not in page.context
+
+
+def test_a_run_that_held_nothing_has_a_page_with_its_wait() -> None:
+    PodHold.objects.filter(pod__workload__name="other").delete()
+    for table in ("usage_hour", "usage_day", "usage_gpu_hour", "usage_gpu_day"):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"""DELETE FROM {table} WHERE workload_id = (
+                    SELECT id FROM accounting_workload WHERE name = 'other' AND kind = 'Job')"""  # noqa: S608
+            )
+    wait = WaitRecord.objects.create(
+        cluster=Cluster.objects.get(),
+        kind="Job",
+        namespace="vision",
+        name="other",
+        stage="unschedulable",
+        cause="no_free_gpu",
+        created_at=TEN,
+    )
+    mine = client("vision")
+    page = mine.get(run_url(*KEY._replace(name="other")))
+    assert page.status_code == 200
+    text = " ".join(page.content.decode().split())
+    assert "held no GPU in" in text
+    assert f"/queues/{wait.pk}" in text
+    unit = mine.get(f"/queues/{wait.pk}").content.decode()
+    assert run_url(*KEY._replace(name="other")) in unit
+
+
+def test_the_wait_of_its_first_pod_is_part_of_its_life() -> None:
+    minute = timedelta(minutes=1)
+    WaitRecord.objects.create(
+        cluster=Cluster.objects.get(),
+        kind="Job",
+        namespace="vision",
+        name="train-7f3",
+        created_at=TEN - 30 * minute,
+        admitted_at=TEN - 10 * minute,
+        bound_at=TEN,
+        started_at=TEN + minute,
+    )
+    page = client().get(run_url(*KEY))
+    lengths = {part.name: part.length_ms for part in page.context["life"].parts}
+    assert (lengths["Admission"], lengths["Scheduling"]) == (20 * 60_000, 10 * 60_000)
+    [line] = page.context["waits"]
+    assert (line.wait_ms, line.parts.startup_ms) == (30 * 60_000, 60_000)
+    assert line.parts.warmup_ms is None

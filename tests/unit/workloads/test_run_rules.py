@@ -133,6 +133,12 @@ def test_time_between_holds_is_no_part_of_a_hold() -> None:
     }
 
 
+def test_a_start_up_within_the_first_hour_has_no_length() -> None:
+    life = life_of(OBSERVED, steps(BUSY, BUSY), by="hour")
+    [start_up] = [part for part in life.parts if part.name == "Start-up"]
+    assert (start_up.length_ms, start_up.text) == (None, "Within the first hour.")
+
+
 def test_what_ends_is_free_for_what_begins() -> None:
     holds = [
         RunHold(0, 10, Decimal(4)),
