@@ -3,6 +3,7 @@
 from django.urls import path
 
 from scheduler_view.alerts import pages as alerts
+from scheduler_view.before_after import pages as before_after
 from scheduler_view.changes.pages import changes, settle, verbs
 from scheduler_view.idle import pages as idle
 from scheduler_view.inbox import pages as inbox
@@ -41,6 +42,7 @@ urlpatterns = [
         "recommendations/ask", ask_owner.recommendation_ask, name="recommendation-ask"
     ),
     path("recommendations/draft", recommendations.draft, name="recommendation-draft"),
+    path("before-after", before_after.before_after, name="before-after"),
     path("inbox", inbox.inbox, name="inbox"),
     path("alerts", alerts.alert_list, name="alerts"),
     path("alerts/archived", alerts.archived, name="alerts-archived"),

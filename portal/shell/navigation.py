@@ -166,6 +166,7 @@ NAVIGATION = (
             Tab("recommendations", "Recommendations", allows=rights.WASTE.allows),
             Tab("waste", "Waste", "w", rights.WASTE.allows, keeps_range=True),
             Tab("anomalies", "Unusual days", "u", _LEADS),
+            Tab("before-after", "Before and after", allows=_WHOLE),
             Tab("what-if", "What-if", "i", rights.ADMINISTRATION.allows),
         ),
     ),

@@ -154,6 +154,7 @@ PAGES = {
     "/queues/1": "late-made-here-0",
     "/changes": "Quota changes",
     "/changes?state=undone": "Quota changes",
+    "/before-after": "Before and after",
     "/what-if": "What-if",
     "/tiers": "Priority tiers",
     "/tiers/change?cluster=north": "Add a tier",

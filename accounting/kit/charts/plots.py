@@ -291,6 +291,20 @@ def missing_step(position: int) -> Figure:
     }
 
 
+def vertical(position: float, color: str, dash: str) -> Figure:
+    """A line over the whole height of a chart of steps."""
+    return {
+        "type": "line",
+        "xref": "x",
+        "yref": "paper",
+        "x0": position,
+        "x1": position,
+        "y0": 0,
+        "y1": 1,
+        "line": {"width": 1, "dash": dash, "color": color},
+    }
+
+
 HATCHED: dict[
     str, Callable[[int], dict[str, Any]]
 ] = {  # the plotly counterpart of `.s-busy` and others in static/css/components.css

@@ -228,6 +228,7 @@ PAGES: dict[str, Route] = {
     "statements/<slug:team>/<slug:period>/contest": Route(
         "/statements/vision/2019-01/contest", NO_STATEMENT, NO_STATEMENT
     ),
+    "before-after": Route("/before-after", FINANCE),
     "what-if": Route("/what-if", ADMIN, (403, 403, 403, 403, 422)),
     "what-if/<int:number>/cancel": posted(
         "/what-if/99999/cancel", (403, 403, 403, 403, 404)

@@ -26,13 +26,13 @@ WHOLE = {
     "Workloads": "Waiting, Idle now",
     "GPUs": "GPUs and nodes, Pools",
     "Quotas": "Quotas, Limits, Changes, Tiers",
-    "Savings": "Recommendations, Waste, Unusual days",
+    "Savings": "Recommendations, Waste, Unusual days, Before and after",
     "Billing": "Months, Charges, Contests, Bills, Exports",
     "Budgets": "Budgets",
     "Settings": "Prices, Attribution, Data health, Audit log, Account, Notifications, API",
 }
 OF_ADMIN = {
-    "Savings": "Recommendations, Waste, Unusual days, What-if",
+    "Savings": "Recommendations, Waste, Unusual days, Before and after, What-if",
     "Settings": (
         "Prices, Attribution, People, Teams and cost centers, Data health, Audit log, Setup, "
         "Account, Notifications, API"
@@ -228,7 +228,11 @@ def test_a_tab_carries_the_range_of_its_page(sign_in: SignIn) -> None:
 @pytest.mark.parametrize(
     ("name", "words", "pages"),
     [
-        ("ana", "savings", ["Recommendations", "Waste", "Unusual days", "What-if"]),
+        (
+            "ana",
+            "savings",
+            ["Recommendations", "Waste", "Unusual days", "Before and after", "What-if"],
+        ),
         ("luis", "billing", ["Charges", "Contests", "Exports"]),
         ("mia", "months", []),
     ],

@@ -61,6 +61,7 @@ MOST = {
     "/audit": 16,
     "/data-health": 20,
     "/attribution": 13,
+    "/before-after": 21,
     "/what-if": 13,
     "/setup": 12,
     "/account": 10,

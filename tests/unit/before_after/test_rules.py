@@ -1,0 +1,105 @@
+"""Two periods: which ones, figures with unknown time in neither part, and the sentence.
+
+Not here: figures of a ledger (`tests/integration/before_after/`).
+"""
+
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+
+import pytest
+
+from accounting.core.billing_calendar import DayRange
+from accounting.core.interval import DAY_MS, HOUR_MS
+from accounting.core.ledger_line import STATES
+from accounting.core.money import Money
+from accounting.usage.rules.rows import LedgerRow
+from scheduler_view.before_after.rules import (
+    ComparedFigure,
+    PeriodFigures,
+    compared,
+    default_periods,
+    periods_around,
+    story,
+)
+
+
+def figures(busy: int, idle: int, *, unknown: int = 0, free: int = 0) -> PeriodFigures:
+    """A period of 60 days with some hours by state, each at one euro."""
+    hours = {"busy": busy, "idle": idle, "unknown": unknown, "free": free}
+    times = {state: hours.get(state, 0) * HOUR_MS for state in STATES}
+    charges = {
+        state: Money(Decimal(hours.get(state, 0)), "EUR") if hours.get(state) else None
+        for state in STATES
+    }
+    days = DayRange(date(2026, 9, 1), date(2026, 10, 31))
+    total = LedgerRow({}, times, charges)
+    return PeriodFigures(days, 60 * DAY_MS, total, 0, 0, 1.0, 20, 240_000)
+
+
+def told(before: PeriodFigures, after: PeriodFigures) -> str:
+    """The sentence as plain text."""
+
+    def text(one: ComparedFigure, value: Decimal) -> str:
+        return f"{one.unit}:{value}"
+
+    found = story("Since then", before, after, compared(before, after), text)
+    return " ".join("".join(part for part, _ in sentence) for sentence in found)
+
+
+def test_unknown_time_is_in_no_share() -> None:
+    one = figures(30, 10, unknown=500, free=60)
+    assert one.utilization == pytest.approx(0.3)
+    assert one.total.held.efficiency == pytest.approx(0.75)
+    assert one.spot_share is None  # no lifecycle is known
+    assert replace(one, spot_ms=1, lifecycle_ms=4).spot_share == 0.25
+    assert figures(0, 0, unknown=9).utilization is None
+
+
+def test_a_month_of_money_is_that_of_30_days() -> None:
+    one = figures(30, 10)
+    assert one.month_of(("idle",)) == 5
+    assert one.month_of(("free",)) is None  # has no price
+    assert replace(one, length_ms=0).month_of(("idle",)) is None
+    mixed = replace(one.total, currencies=("EUR", "USD"))
+    assert replace(one, total=mixed).month_of(("idle",)) is None
+
+
+def test_months_are_compared_where_both_have_data() -> None:
+    october = DayRange(date(2026, 10, 1), date(2026, 11, 1))
+    september = DayRange(date(2026, 9, 1), date(2026, 10, 1))
+    today = date(2026, 11, 29)
+    assert default_periods(today, date(2026, 8, 30)) == (september, october)
+    before, after = default_periods(today, date(2026, 9, 2))
+    assert (before.days, after.days, after.after) == (28, 28, today)
+    assert before.after == after.first
+    assert default_periods(today, None) == (september, october)
+
+
+@pytest.mark.parametrize(
+    ("today", "length"), [(12, 1), (13, 1), (16, 3), (25, 7), (28, 14)]
+)
+def test_periods_around_a_day_have_the_same_weekdays(today: int, length: int) -> None:
+    before, after = periods_around(date(2026, 11, 12), date(2026, 11, today))
+    assert (before.days, after.days) == (length, length)
+    assert (before.after, after.first) == (date(2026, 11, 12), date(2026, 11, 13))
+    whole, _ = periods_around(date(2026, 6, 1), date(2026, 11, today))
+    assert whole.days == 28
+
+
+def test_the_sentence_says_what_moved() -> None:
+    before, after = figures(10, 30), figures(20, 20)
+    assert told(before, after) == (
+        "Since then, utilization rose from share:0.25 to share:0.5 and cost a month stayed"
+        " at EUR:20. Idle GPUs a month fell".replace("EUR", "money")
+        + " from money:15 to money:10 and the wait that 95% stay below stayed at ms:240000."
+    )
+    free = replace(after, wait_p95_ms=None)
+    assert "95%" not in told(before, free)
+
+
+def test_too_little_data_has_no_sentence() -> None:
+    one = figures(10, 30)
+    assert not told(replace(one, seen=0.9), one)
+    assert not told(one, replace(one, seen=None))
+    assert not told(one, figures(0, 0))
