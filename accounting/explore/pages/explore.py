@@ -15,7 +15,7 @@ from accounting.explore.pages.rows import label_of, lines_of
 from accounting.explore.pages.saved_views import add_url
 from accounting.explore.reads.groupings import FILTERED, GROUPINGS
 from accounting.explore.reads.table import ExploreTable, explored
-from accounting.explore.reads.views import view_rows
+from accounting.explore.reads.views import query_of, view_rows
 from accounting.explore.rules import MEASURES
 from accounting.kit.pages.filters import value_label, written
 from accounting.kit.pages.permissions import signed_in
@@ -51,6 +51,7 @@ def explore(request: HttpRequest) -> HttpResponse:
         "fixed": state.closes.is_all or bool(state.named),
         "reopened": _not_in_effect(state),
         "views": view_rows(cast("User", request.user), state.visitor.scope),
+        "shown_view": query_of(dict(request.GET.lists())),
         "save_url": add_url(request),
     }
     if not state.visitor.scope.sees_any:

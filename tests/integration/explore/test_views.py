@@ -84,6 +84,8 @@ def test_a_view_opens_what_was_saved(sign_in: SignIn) -> None:
     assert row.url == f"/explore?{QUERY}"
     state = luis.get(row.url).context["state"]
     assert state.by == ("tier", "week")
+    shown = html_of(luis.get(row.url)).partition(">Tiers<")[0]
+    assert shown.rstrip().endswith('aria-current="page"')  # it does not lead elsewhere
     assert state.excludes == {"team": ("search",)}
     fixed = "from=2026-10-01&to=2026-11-01&close=2026-10-r1"
     assert save(luis, "October", "mine", fixed) == 302
