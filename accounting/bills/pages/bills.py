@@ -21,6 +21,7 @@ from accounting.bills.actions.import_bill import (
 from accounting.bills.actions.match_lines import match_again
 from accounting.bills.models import Bill
 from accounting.bills.pages.bill_forms import BillFileForm, FinalForm
+from accounting.bills.pages.variance_chart import is_far, variance_chart
 from accounting.bills.reads.bill_variance import (
     VarianceRow,
     cluster_variance_rows,
@@ -48,7 +49,6 @@ STATES = {
     "final": ("ok", "Final"),
     "replaced": ("mute", "Replaced"),
 }
-SHARE_SHOWN = Decimal("0.1")  # a variance from here on is marked
 
 
 @page(BILLS)
@@ -103,6 +103,7 @@ def _bill(
         "bill_state": STATES[row.state],
         "currency": currency,
         "days": _marked(days),
+        "chart": variance_chart(days, currency),
         "unmatched": unmatched_rows(row.id, MOST_UNMATCHED),
         "most": MOST_UNMATCHED,
         "words": _words(row),
@@ -114,7 +115,7 @@ def _bill(
 
 
 def _marked(days: Sequence[VarianceRow]) -> list[tuple[VarianceRow, bool]]:
-    return [(day, _is_far(day.ratio)) for day in days]
+    return [(day, is_far(day)) for day in days]
 
 
 @page(BILLS)
@@ -131,14 +132,11 @@ def bill_month(request: HttpRequest, period: str) -> HttpResponse:
         "period": period,
         "first": first,
         "days": _marked(days),
+        "chart": variance_chart(days, currency),
         "total": total_variance(days),
         "currency": currency,
     }
     return render(request, "bills/bill_month.html", context)
-
-
-def _is_far(ratio: Decimal | None) -> bool:
-    return ratio is not None and abs(ratio) >= SHARE_SHOWN
 
 
 def _words(row: BillRow) -> list[tuple[str, str, int, Decimal | None]]:

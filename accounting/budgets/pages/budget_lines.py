@@ -21,10 +21,10 @@ from accounting.core.money_text import currency_sign
 from accounting.health.pages import chip_of
 from accounting.kit.charts.bullets import Bullet, bullet
 from accounting.kit.charts.burn_down import BurnDown, burn_down
-from accounting.kit.charts.plots import TimeAxis
 from accounting.kit.pages.permissions import visitor_of
 from accounting.kit.tags import units
 from accounting.usage.pages.figures import Chart
+from accounting.usage.pages.steps import day_axis
 
 _MOST_FIRST = (Threshold.ALL, Threshold.FORECAST, Threshold.MOST, Threshold.HALF)
 UNIT_WORDS = {"month": "monthly", "quarter": "quarterly", "year": "yearly"}
@@ -225,7 +225,9 @@ def burn_chart(detail: BudgetDetail) -> Chart:
     )
     sign = currency_sign(row.currency)
     return Chart(
-        figure=burn_down(_axis(days), values, sign, "" if sign else " GPU-h"),
+        figure=burn_down(
+            day_axis([one.day for one in days]), values, sign, "" if sign else " GPU-h"
+        ),
         sentence=_sentence(detail),
         columns=("Day", "Left", "Even use", "Forecast", "Lower end", "Upper end"),
         rows=tuple(
@@ -265,22 +267,6 @@ def _number(value: object) -> float | None:
 
 def _forecast(day: PathDay, name: str) -> float | None:
     return float(getattr(day.forecast, name)) if day.forecast else None
-
-
-def _axis(days: Sequence[PathDay]) -> TimeAxis:
-    """The days of a period, marked at the first ones of weeks, or of months."""
-    is_long = len(days) > 31
-    marks = [
-        (n, units.short_day(one.day))
-        for n, one in enumerate(days)
-        if (one.day.day == 1 if is_long else one.day.weekday() == 0)
-    ]
-    every = -(-len(marks) // 6) or 1
-    return TimeAxis(
-        labels=tuple(f"{one.day:%a} {units.day(one.day)}" for one in days),
-        ticks=tuple(marks[::every]),
-        edges=(),
-    )
 
 
 def _sentence(detail: BudgetDetail) -> str:

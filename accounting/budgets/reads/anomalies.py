@@ -1,9 +1,11 @@
 """Days on which a team's charge is unusual, and what drove them (money.md M40)."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from math import ceil
 
 from accounting.access.reads.teams import UNMAPPED_TEAM, TeamRef
 from accounting.access.scope import Scope, readable_teams
@@ -15,7 +17,7 @@ from accounting.budgets.reads.history import (
     history,
     parts_of,
 )
-from accounting.budgets.rules.anomalies import DayCheck, check_day, driver
+from accounting.budgets.rules.anomalies import DayCheck, check_day, driver, margin
 from accounting.budgets.rules.forecast import (
     MICROS,
     WINDOW_DAYS,
@@ -58,11 +60,53 @@ class AnomalyReport:
         rows: the anomalies.
         checked: days of the range that have enough history.
         days: days of the range up to today.
+        series: micros by complete day of each team that ever held time, days before the range
+            included.
     """
 
     rows: tuple[AnomalyRow, ...]
     checked: int
     days: int
+    series: Mapping[TeamRef, Mapping[date, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedDay:
+    """A complete day of a team against what was expected, in currency units.
+
+    Attributes:
+        expected, low, high: None without enough history. A day that is unusual is outside of the
+            range, or at its end; no charge is below zero.
+    """
+
+    day: date
+    actual: Decimal
+    expected: Decimal | None = None
+    low: Decimal | None = None
+    high: Decimal | None = None
+
+
+def compared_days(
+    series: Mapping[date, int], days: DayRange, minimum: Decimal
+) -> list[ComparedDay]:
+    """Every complete day of a range, from the days of a team.
+
+    Args:
+        series: as in a report.
+        days, minimum: as for `anomaly_report`.
+    """
+    least = int(minimum * MICROS)
+    found = []
+    for day in sorted(series):
+        if not days.first <= day < days.after:
+            continue
+        usual: tuple[int, ...] = ()
+        with suppress(NotEnoughHistory):
+            middle = check_day(series, day, least).expected
+            apart = ceil(margin(series, day, least))
+            usual = (middle, max(middle - apart, 0), middle + apart)
+        found.append(ComparedDay(day, *map(units_of, (series[day], *usual))))
+    return found
 
 
 def anomaly_report(
@@ -85,14 +129,17 @@ def anomaly_report(
     wanted = [day for day in sorted(known.complete) if days.first <= day < days.after]
     least = int(minimum * MICROS)
     rows = []
-    for ref in _teams(scope, teams):
-        series = _series(known, ref.id)
-        found = _found(series, wanted, least) if series else {}
-        rows.extend(_rows(ref, series, found, time))
+    by_team = {
+        ref: series
+        for ref in _teams(scope, teams)
+        if (series := _series(known, ref.id))
+    }
+    for ref, series in by_team.items():
+        rows.extend(_rows(ref, series, _found(series, wanted, least), time))
     rows.sort(key=lambda row: (-row.day.toordinal(), -abs(row.difference), row.team))
     past = min(days.after, time.today + DAY) - days.first
     checked = [day for day in wanted if _has_window(known, day)]
-    return AnomalyReport(tuple(rows), len(checked), max(past.days, 0))
+    return AnomalyReport(tuple(rows), len(checked), max(past.days, 0), by_team)
 
 
 def _teams(scope: Scope, slugs: Iterable[str]) -> list[TeamRef]:

@@ -6,6 +6,7 @@ Amounts are micros by complete day, as in `forecast`.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from fractions import Fraction
 from typing import TypeVar
 
 from accounting.budgets.rules.forecast import (
@@ -56,6 +57,17 @@ def check_day(days: Days, day: date, minimum: int = DEFAULT_MINIMUM) -> DayCheck
     # residuals take longer than all the rest; most days need none
     is_anomaly = is_large and apart >= ERRORS * mean_error(residuals(window))
     return DayCheck(usual, actual, is_anomaly)
+
+
+def margin(days: Days, day: date, minimum: int = DEFAULT_MINIMUM) -> Fraction:
+    """How far from the expected amount an anomaly of a day is at least, in micros (M40).
+
+    Raises:
+        NotEnoughHistory: as `check_day`.
+    """
+    window = window_to(days, day - DAY)
+    usual = Fraction(abs(expected(window, day)), SHARE)
+    return max(Fraction(minimum), usual, ERRORS * mean_error(residuals(window)))
 
 
 def driver(parts: Mapping[Key, Days], days: Days, day: date) -> Key | None:

@@ -50,16 +50,16 @@ class Bar:
     text: str
 
     @property
-    def css(self) -> str:
-        """The CSS classes of its rectangle: the state, and the team's color if held."""
-        if self.look in _OF_TEAM:
-            return f"s-{_OF_TEAM[self.look]} t{self.slot}"
-        return {"error": "s-error", "dark": "s-dark"}.get(self.look, "s-rest")
+    def state(self) -> str:
+        """The state whose pattern fills it, in the color of its team; "" if nobody held it."""
+        return _OF_TEAM.get(self.look, "")
 
     @property
-    def hatch(self) -> str:
-        """The pattern of `components/patterns.html` that fills it; "" for a plain one."""
-        return str(self.slot) if self.look == "idle" else ""
+    def css(self) -> str:
+        """The CSS classes of its rectangle: the state, and the team's color if held."""
+        if self.state:
+            return f"s-{self.state} t{self.slot}"
+        return {"error": "s-error", "dark": "s-dark"}.get(self.look, "s-rest")
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,18 +84,24 @@ _HATCHES = {
 
 @register.simple_tag
 def state_rect(kind: str, slot: int | str = 0, **box: float | str) -> SafeString:
-    """One area of a picture with the pattern of a state; all hatching is defined here.
+    """One area of a picture with the pattern of a state.
 
     Args:
         kind: the state, a class `s-...` of components.css.
         slot: the color of the team, for idle time.
         box: `x`, `y`, `width`, `height` and `rx` as in SVG.
     """
-    hatch = _HATCHES.get(kind, "").format(slot=slot)
-    if hatch:
-        box["fill"] = f"url(#hatch-{hatch})"
     attributes = format_html_join("", ' {}="{}"', box.items())
-    return format_html('<rect class="s-{}"{}/>', kind, attributes)
+    return format_html(
+        '<rect class="s-{}"{}{}/>', kind, attributes, state_fill(kind, slot)
+    )
+
+
+@register.simple_tag
+def state_fill(kind: str, slot: int | str = 0) -> SafeString:
+    """The pattern of a state as an attribute of an area with a title; "" for a plain one."""
+    hatch = _HATCHES.get(kind, "").format(slot=slot)
+    return format_html(' fill="url(#hatch-{})"', hatch) if hatch else SafeString()
 
 
 @register.simple_tag

@@ -16,6 +16,7 @@ from accounting.usage.reads.coverage import hours_with_data
 from accounting.usage.reads.series import MONTH
 
 MOST_TICKS = 6
+MONTH_DAYS = 31
 FREQUENCY = {"hour": "Hourly", "day": "Daily", "week": "Weekly", "month": "Monthly"}
 
 
@@ -74,6 +75,18 @@ def hour_axis(starts: Sequence[datetime], zone: ZoneInfo) -> TimeAxis:
     named = _named(starts, zone)
     ticks = [(i, one.tick) for i, one in enumerate(named) if one.tick]
     return TimeAxis(tuple(one.label for one in named), _few(ticks), ())
+
+
+def day_axis(days: Sequence[date]) -> TimeAxis:
+    """The axis of days without steps, marked at Mondays; at the first of months if more than 31."""
+    is_long = len(days) > MONTH_DAYS
+    marks = [
+        (n, units.short_day(day))
+        for n, day in enumerate(days)
+        if (day.day == 1 if is_long else day.weekday() == 0)
+    ]
+    labels = tuple(f"{day:%a} {units.day(day)}" for day in days)
+    return TimeAxis(labels, _few(marks), ())
 
 
 def _few(ticks: Sequence[tuple[int, str]]) -> tuple[tuple[int, str], ...]:

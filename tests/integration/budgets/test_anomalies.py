@@ -7,7 +7,11 @@ from django.utils import timezone
 
 from accounting.access.models.teams import Team
 from accounting.access.scope import EVERYTHING, Scope
-from accounting.budgets.reads.anomalies import AnomalyReport, anomaly_report
+from accounting.budgets.reads.anomalies import (
+    AnomalyReport,
+    anomaly_report,
+    compared_days,
+)
 from accounting.budgets.reads.history import ledger_time
 from accounting.core.billing_calendar import DayRange
 from tests.integration.budgets.days import FIRST, NOW, DayLedger
@@ -91,3 +95,29 @@ def test_days_without_enough_history_are_counted(ledger: DayLedger) -> None:
     ledger.read_to(NOW)
     found = report()
     assert (found.rows, found.checked, found.days) == ((), 5, 20)  # from the 15th on
+
+
+def test_the_days_of_a_team_are_those_of_the_report(ledger: DayLedger) -> None:
+    ledger.steady(FIRST, date(2026, 11, 20), 100)
+    ledger.held(ODD, 70, workload="sweep")
+    ledger.read_to(NOW)
+    found = report()
+    (series,) = found.series.values()
+    days = compared_days(series, NOVEMBER, FIFTY)
+    assert [one.day for one in days] == [date(2026, 11, n) for n in range(1, 20)]
+    assert {(one.low, one.expected, one.high) for one in days} == {
+        (Decimal(50), Decimal(100), Decimal(150))
+    }
+    outside = [one for one in days if not one.low < one.actual < one.high]  # type: ignore[operator]
+    assert [(one.day, one.actual) for one in outside] == [
+        (row.day, row.actual) for row in found.rows
+    ]
+
+
+def test_days_without_enough_history_have_no_range(ledger: DayLedger) -> None:
+    ledger.steady(date(2026, 11, 1), date(2026, 11, 20), 100)
+    ledger.read_to(NOW)
+    (series,) = report().series.values()
+    days = compared_days(series, NOVEMBER, FIFTY)
+    assert [one.day.day for one in days if one.expected is not None] == [*range(15, 20)]
+    assert {one.actual for one in days} == {Decimal(100)}

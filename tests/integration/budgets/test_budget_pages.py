@@ -330,9 +330,17 @@ def test_unusual_days_link_to_the_usage_of_that_day(sign_in: SignIn) -> None:
     html = html_of(sign_in("fin").get("/anomalies"))
     assert "/teams/search?from=2026-11-18&amp;to=2026-11-19" in html
     assert "/teams/vision/workloads?from=2026-11-18" in html
+    assert "2 unusual days in 1–20 Nov 2026:" in text_of(sign_in("fin"), "/anomalies")
+    one = html_of(sign_in("fin").get("/anomalies?team=search"))
+    assert 'id="compared-title">By day, Search<' in one
+    assert "/teams/vision?from=2026-11-18" not in one
     own = html_of(sign_in("luis").get("/anomalies"))
     assert "/teams/vision?from=2026-11-18" in own
     assert "/teams/search" not in own
+    assert 'id="compared-title">By day, Vision<' in own
+    foreign = html_of(sign_in("luis").get("/anomalies?team=search"))
+    assert "not one of your teams" in foreign
+    assert 'id="compared-title">By day, Vision<' in foreign
     earlier = text_of(sign_in("fin"), "/anomalies?from=2026-11-01&to=2026-11-10")
     assert "No unusual day" in earlier
 

@@ -3,10 +3,12 @@
 import json
 from datetime import date
 from decimal import Decimal
+from math import ceil
+from random import Random
 
 import pytest
 
-from accounting.budgets.rules.anomalies import check_day, driver
+from accounting.budgets.rules.anomalies import check_day, driver, margin
 from accounting.budgets.rules.forecast import MICROS, NotEnoughHistory, units_of
 from accounting.core.billing_calendar import DAY
 from tests import shared_data
@@ -113,3 +115,18 @@ def test_of_equal_parts_the_first_key_by_bytes_is_named() -> None:
     parts = {(name, "", ""): {DAY_29: 50} for name in ("é", "z", "a", "Z")}
     assert driver(parts, days, DAY_29) == ("Z", "", "")
     assert driver({}, days, DAY_29) is None
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_day_is_an_anomaly_from_its_margin_on(seed: int) -> None:
+    random = Random(seed)
+    days = {day: random.randrange(0, 900) * MICROS for day in DAYS}
+    days[DAY_29] = 0
+    usual = check_day(days, DAY_29, 50 * MICROS).expected
+    least = ceil(margin(days, DAY_29, 50 * MICROS))
+    for apart, is_anomaly in ((least - 1, False), (least, True)):
+        for sign in (1, -1):
+            found = check_day(
+                days | {DAY_29: usual + sign * apart}, DAY_29, 50 * MICROS
+            )
+            assert found.is_anomaly is is_anomaly
