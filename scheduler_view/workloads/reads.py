@@ -1,7 +1,7 @@
 """One run as stored: its holds, the time of each of its GPUs, and its waits."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -145,8 +145,8 @@ def run_holds(scope: Scope, key: RunKey) -> RunHolds | None:
     )
 
 
-def has_pods(scope: Scope, key: RunKey) -> bool:
-    """Whether pods of a run are known, which may have held no GPU, and the person may read them."""
+def clusters_of_pods(scope: Scope, key: RunKey) -> set[int]:
+    """Where pods of a run are known that the person may read; they may have held no GPU."""
     pods = PodAttribution.objects.filter(
         team__slug=key.team,
         pod__workload__namespace__name=key.namespace,
@@ -155,7 +155,7 @@ def has_pods(scope: Scope, key: RunKey) -> bool:
     )
     if scope.team_ids is not None:
         pods = pods.filter(team__in=scope.team_ids)
-    return pods.exists()
+    return set(pods.values_list("pod__workload__cluster", flat=True))
 
 
 def gpus_of_nodes(nodes: Sequence[int]) -> list[RunGpu]:
@@ -363,9 +363,15 @@ def hours_of_life(selection: Selection, key: RunKey, life: Interval) -> list[Use
     ]
 
 
-def waits_of(key: RunKey) -> list[WaitRecord]:
-    """Its observed waits, newest first: those of a CronJob have the names of its Jobs."""
-    found = WaitRecord.objects.filter(namespace=key.namespace).select_related("cluster")
+def waits_of(key: RunKey, clusters: Collection[int]) -> list[WaitRecord]:
+    """Its observed waits, newest first: those of a CronJob have the names of its Jobs.
+
+    Args:
+        key: the run.
+        clusters: where it is; a namespace of the same name elsewhere may be of another team.
+    """
+    found = WaitRecord.objects.filter(cluster__in=clusters, namespace=key.namespace)
+    found = found.select_related("cluster")
     if key.kind == "CronJob":
         # its controller appends the minutes since 1970
         found = found.filter(kind="Job", name__regex=rf"^{re.escape(key.name)}-\d+$")

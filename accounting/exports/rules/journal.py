@@ -94,7 +94,7 @@ class JournalHead:
     """What all lines of a journal have in common.
 
     Attributes:
-        reference: `2026-10-r1`.
+        reference: `2026-10-r1`; of a draft `2026-10-draft`.
         on: the day of posting, the last of the month.
     """
 

@@ -1,6 +1,6 @@
 """The journal of a month: its columns and rows, from the statements of a revision."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
 from zoneinfo import ZoneInfo
@@ -74,14 +74,32 @@ def rows_to_post(
     if booking.revision > 1:
         posted = _payables(booking_of(booking.period, booking.revision - 1), team)
     amounts = to_post(_payables(booking, team), posted)
-    if form.names_cost_centers and (lacking := without_cost_center(amounts)):
+    if form.names_cost_centers:
+        _check_cost_centers(booking, amounts, posted)
+    last = booking.ends_at.astimezone(ZoneInfo(booking.timezone)) - timedelta(days=1)
+    # of a draft it is another one: an ERP system refuses the second import of a reference
+    name = booking.name if booking.is_closed else f"{booking.period}-draft"
+    head = JournalHead(booking.period, name, last.date(), booking.currency)
+    debits = sum((abs(amount) for amount in amounts.values()), Decimal(0))
+    return journal_rows(form, head, amounts), debits
+
+
+def _check_cost_centers(
+    booking: Booking,
+    amounts: Mapping[JournalPayer, Decimal],
+    posted: Mapping[JournalPayer, Decimal],
+) -> None:
+    """Refuse payers without a cost center; a closed revision keeps those that it froze."""
+    if lacking := without_cost_center(one for one in amounts if one not in posted):
         raise JournalError(
             f"a journal needs the cost center of each payer; without one: {_named(lacking)}"
         )
-    last = booking.ends_at.astimezone(ZoneInfo(booking.timezone)) - timedelta(days=1)
-    head = JournalHead(booking.period, booking.name, last.date(), booking.currency)
-    debits = sum((abs(amount) for amount in amounts.values()), Decimal(0))
-    return journal_rows(form, head, amounts), debits
+    if lacking := without_cost_center(amounts):
+        raise JournalError(
+            f"{booking.period}-r{booking.revision - 1} was closed without the cost center of"
+            f" {_named(lacking)}, and the difference to it needs one: take the column of cost"
+            " centers out of the section `journal`, and export both revisions without it"
+        )
 
 
 def _named(names: Sequence[str]) -> str:

@@ -40,7 +40,7 @@ from scheduler_view.waits.reads.waiting_row import WaitingUnitRow
 from scheduler_view.waits.reads.waiting_units import waiting_row
 from scheduler_view.waits.rules.cause import Stage
 from scheduler_view.waits.rules.instants import WaitInstants
-from scheduler_view.workloads.reads import RunKey, has_pods
+from scheduler_view.workloads.reads import RunKey, clusters_of_pods
 
 NEWEST_QUIET = timedelta(hours=1)  # later it may have been busy since
 MOST = 50  # units on the page; REST and CSV have all
@@ -159,7 +159,7 @@ def _run_url(scope: Scope, record: WaitRecord, now: datetime) -> str:
         else (above.owner_kind, above.owner_name)
     )
     key = RunKey(slug, record.namespace, *named)
-    return run_url(*key) if slug and has_pods(scope, key) else ""
+    return run_url(*key) if slug and clusters_of_pods(scope, key) else ""
 
 
 def _idle_holders(scope: Scope, wait: WaitingUnitRow) -> list[IdleRow]:

@@ -44,8 +44,8 @@ from scheduler_view.workloads.reads import (
     RunHolds,
     RunKey,
     RunUse,
+    clusters_of_pods,
     gpus_of_nodes,
-    has_pods,
     hours_of_life,
     run_holds,
     run_use,
@@ -142,9 +142,10 @@ def run_page(
     state = RunState(request, run)
     selection = state.selection(team=slug, namespace=namespace, workload=name)
     money = _money(selection, key, state)
-    if run is None and not money.total.allocated_ms and not has_pods(scope, key):
+    places = set(run.clusters.values()) if run else clusters_of_pods(scope, key)
+    if run is None and not money.total.allocated_ms and not places:
         raise Http404("no such run")
-    waits = waits_of(key)
+    waits = waits_of(key, places)
     missing = missing_days(
         day_coverage(state.days, state.zone, state.cluster), *state.data_days
     )
@@ -160,7 +161,7 @@ def run_page(
         "cost": cost_chart(money.by_step, steps, team.slot, state),
         "energy": _energy(money.steps),
         "waits": [wait_line(one) for one in waits],
-        "idle": _idle(state, key),
+        "idle": _idle(state, team, key),
     }
     if run is not None:
         context |= _of_holds(state, selection, team, key, run, waits)
@@ -201,12 +202,12 @@ def _energy(steps: Sequence[RunStep]) -> float | None:
     return sum(filter(None, known)) if any(one is not None for one in known) else None
 
 
-def _idle(state: RunState, key: RunKey) -> IdleRow | None:
+def _idle(state: RunState, team: TeamRef, key: RunKey) -> IdleRow | None:
     """The run as an idle holder, for people who may act on it; also if it is ignored."""
     if not WASTE.allows(state.visitor.scope):
         return None
     names = key.team, key.namespace, key.kind, key.name
-    rows = every_holder(state.visitor.scope)
+    rows = every_holder(state.visitor.scope, team=team.id)
     return next(
         (one for one in rows if (one.team, one.namespace, one.kind, one.name) == names),
         None,

@@ -211,6 +211,33 @@ def test_what_cannot_be_posted_is_refused_with_what_to_do(october: Days) -> None
         list(stream(ExportRequest(What.JOURNAL, running)))
 
 
+def test_a_revision_closed_without_a_cost_center_names_the_way_out(
+    october: Days,
+) -> None:
+    Team.objects.filter(slug="vision").update(cost_centre="")
+    close_period(OCTOBER)
+    set_up("netsuite")
+    with pytest.raises(ExportError, match="without one: Vision"):
+        rows_of()
+    Team.objects.filter(slug="vision").update(cost_centre="R-4110")
+    ana, fin = (
+        person("ana", OrganizationRole.ADMIN),
+        person("fin", OrganizationRole.FINANCE),
+    )
+    reopen_period(OCTOBER, reason="a cost center", by=fin, confirmed_by=ana)
+    october.enter("E-9", "vision", ON, "5.00")
+    close_period(OCTOBER)
+    with pytest.raises(ExportError, match="r1 was closed without the cost center of"):
+        rows_of()
+
+
+def test_a_draft_has_no_reference_of_a_close(october: Days) -> None:
+    del october
+    set_up("netsuite")
+    book_running(OCTOBER)
+    assert {one["External ID"] for one in rows_of()} == {f"{OCTOBER}-draft"}
+
+
 def test_finance_gets_it_on_the_page_over_rest_and_by_command(
     october: Days, client: Client, tmp_path: Path
 ) -> None:

@@ -267,3 +267,18 @@ def test_the_wait_of_its_first_pod_is_part_of_its_life() -> None:
     [line] = page.context["waits"]
     assert (line.wait_ms, line.parts.startup_ms) == (30 * 60_000, 60_000)
     assert line.parts.warmup_ms is None
+
+
+def test_waits_of_other_clusters_are_not_its_own() -> None:
+    """A namespace of the same name there may be of a team that this person may not read."""
+    wait = WaitRecord.objects.create(
+        cluster=Cluster.objects.create(name="secret-cluster"),
+        kind=KEY.kind,
+        namespace=KEY.namespace,
+        name=KEY.name,
+        created_at=TEN - timedelta(hours=9),
+        admitted_at=TEN - timedelta(hours=2),
+    )
+    page = client("vision").get(run_url(*KEY))
+    assert page.context["waits"] == []
+    assert f"/queues/{wait.pk}" not in page.content.decode()
