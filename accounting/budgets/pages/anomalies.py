@@ -152,9 +152,10 @@ def _sentence(
     if not unusual:
         return f"No day of {team.name} is unusual."
     most = max(unusual, key=lambda one: abs(one.actual - (one.expected or 0)))
-    days = f"{len(unusual)} day{'s' if len(unusual) > 1 else ''}"
+    days = "1 day" if len(unusual) == 1 else f"{len(unusual)} days"
+    verb = "is" if len(unusual) == 1 else "are"
     return (
-        f"{days} of {team.name} outside of the usual range; most of all"
+        f"{days} of {team.name} {verb} outside of the usual range; most of all"
         f" {units.day(most.day)}: {money(most.actual)} instead of"
         f" {money(most.expected or Decimal(0))}."
     )

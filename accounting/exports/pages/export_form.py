@@ -8,6 +8,7 @@ from django import forms
 from accounting.exports.reads import ExportRow
 from accounting.exports.rules.focus.columns import PROFILES
 from accounting.exports.sql.file_tables import What
+from accounting.exports.tasks.journal import has_journal
 from accounting.exports.tasks.request import ExportRequest, Format, installed_formats
 from accounting.kit.forms import AccessibleForm
 from accounting.kit.tags.pages import revision_title
@@ -45,7 +46,13 @@ class ExportForm(AccessibleForm):
         super().__init__(data, initial=initial)
 
     def prepare(self) -> None:
-        """The booked months, the teams that the visitor may read, the installed formats."""
+        """The booked months, the teams that the visitor may read, the installed formats.
+
+        A journal is offered where one is set up.
+        """
+        if not has_journal():
+            contents = CONTENTS.items()
+            self.offer("content", [one for one in contents if one[0] != What.JOURNAL])
         months = [(one.name, revision_title(one.label)) for one in self._months]
         whole = [("", "All teams")] if self._sees_all else []
         self.has_months = bool(months)

@@ -20,9 +20,14 @@ def team_lede(
     *,
     who: str,
 ) -> list[Sentence]:
-    """What the team spent and mostly for which family, how much was idle, and its budget."""
+    """What the team spent and mostly for which family, how much was idle, and its budget.
+
+    An earlier range is not followed by the budget of this month.
+    """
     named = [line for line in families if line.row.key["family"]]
     told = spend_lede(state, found, missing, who, causes_of(named))
+    if state.days.after <= month.outlook.period.first:
+        return told
     return [*told, budget_sentence(_budget(month))]
 
 

@@ -247,7 +247,9 @@ def test_finance_gets_it_on_the_page_over_rest_and_by_command(
     file = f"/months/{OCTOBER}/files/journal"
     assert client.get(file).status_code == 400
     assert file not in client.get(f"/months/{OCTOBER}").content.decode()
+    assert 'value="journal"' not in client.get("/exports").content.decode()
     set_up("netsuite")
+    assert 'value="journal"' in client.get("/exports").content.decode()
     assert file in client.get(f"/months/{OCTOBER}").content.decode()
     answer = client.get(file)
     assert answer["Content-Disposition"].endswith('gpu-ledger_journal_2026-10_r1.csv"')

@@ -92,6 +92,8 @@ def test_the_page_of_a_team_begins_with_its_own_figures(
     over = re.search(r"Over by (€[\d,]+\d)", words(page))
     assert over
     assert f"The budget of November is exceeded by {over[1]}." in text
+    earlier = told(luis.get("/teams/vision?from=2026-10-05&to=2026-10-12"))
+    assert "November" not in earlier
     waiting = luis.get("/api/v1/queued-units?team=vision").json()["rows"]
     assert len(waiting) > 1
     assert f"{len(waiting)} pieces of work wait, the oldest since " in text
