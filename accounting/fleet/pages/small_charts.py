@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import Protocol
 
 from accounting.core.efficiency import StateTimes
@@ -36,6 +36,7 @@ class MeasuredStep(Protocol):
 
 Pick = Callable[[MeasuredStep], float | None]
 GIB = 1 << 30
+_TABLE_TIME = "%a %-d %b %H:%M"
 FEW_MARKS = 4  # of a narrow time axis: more would overlap on a phone
 
 
@@ -147,9 +148,10 @@ def _chart(
 ) -> Chart:
     zone = state.visitor.zone
     ends = [one.at + timedelta(milliseconds=one.length_ms) for one in steps]
+    starts = [one.at.astimezone(zone) for one in steps]
     edges = [
-        (_local(one.at.astimezone(zone)), _local(end.astimezone(zone)))
-        for one, end in zip(steps, ends, strict=True)
+        (_local(start), _local(end.astimezone(zone)))
+        for start, end in zip(starts, ends, strict=True)
     ]
     whole = _local(period.start.astimezone(zone)), _local(period.end.astimezone(zone))
     marks = [
@@ -165,11 +167,11 @@ def _chart(
             ticks=marks,
             top=kind.top,
         ),
-        sentence=_sentence(kind, lines),
+        sentence=f"{_sentence(kind, lines)}{_since(kind, lines, steps, zone)}",
         columns=("From", *(f"{line.name},{_spaced(kind.unit)}" for line in lines)),
         rows=tuple(
             (
-                f"{one.at.astimezone(zone):%a %-d %b %H:%M}",
+                f"{starts[i]:{_TABLE_TIME}}",
                 *(
                     _text(
                         line.values[i],
@@ -201,7 +203,22 @@ def _sentence(kind: _Kind, lines: Sequence[MeasureLine]) -> str:
     known = [value for value in lines[0].values if value is not None]
     if not known:
         return "No data."
-    low, high = (f"{value:,.0f}{kind.unit}" for value in (min(known), max(known)))
+    low, high = (f"{value:,.1f}{kind.unit}" for value in (min(known), max(known)))
     said = f"Always {low}." if low == high else f"Between {low} and {high}."
     others = [line.name.lower() for line in lines if line.dash != "solid"]
     return f"{said} Dotted: {others[0]}." if others else said
+
+
+def _since(
+    kind: _Kind,
+    lines: Sequence[MeasureLine],
+    steps: Sequence[MeasuredStep],
+    zone: tzinfo,
+) -> str:
+    """Why a line begins more than a day late: values are kept as long as the steps are."""
+    asked = [one.at for one in steps if not kind.is_of_holders or not one.is_unheld]
+    known = [i for i, value in enumerate(lines[0].values) if value is not None]
+    if not known or not asked or steps[known[0]].at - asked[0] < timedelta(days=1):
+        return ""
+    since = steps[known[0]].at.astimezone(zone)
+    return f" Measured from {since:{_TABLE_TIME}} on: nothing was collected before."

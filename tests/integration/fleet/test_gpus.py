@@ -132,7 +132,7 @@ def test_measures_are_those_of_the_windows(sign_in: SignIn, story: Story) -> Non
     assert [one.name for one in context["measures"]] == ["busy", "memory", "power"]
     assert {one.css for one in context["measures"]} == {"s4"}
     memory = context["measures"][1].chart
-    assert memory.sentence == "Always 39 GiB. Dotted: peak."
+    assert memory.sentence == "Always 39.1 GiB. Dotted: peak."
     assert {row[1:] for row in memory.rows} == {("39.1", "64.0")}
     busy = context["measures"][0].chart
     selection = Selection(EVERYTHING, context["period"], {"gpu": (held_gpu(story),)})
