@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from accounting.core.efficiency import StateTimes, sum_times
-from accounting.core.interval import Interval, without
+from accounting.core.interval import HOUR_MS, Interval, without
 from scheduler_view.waits.rules.activity import Activity, activity_of, resolved
 from scheduler_view.waits.rules.activity import Stretch as ActivityStretch
 
@@ -109,14 +109,14 @@ class Instants:
     """When a run reached each step, in milliseconds since 1970; None if that was not observed.
 
     Attributes:
-        bound_ms: of its first pod; `ended_ms`: of its last one, None while it holds GPUs.
+        bound_ms: of its first pod; `ended_ms`: of its last one, or the newest data.
     """
 
     created_ms: int | None
     admitted_ms: int | None
     bound_ms: int
     started_ms: int | None
-    ended_ms: int | None
+    ended_ms: int
 
 
 class LifePart(NamedTuple):
@@ -137,8 +137,8 @@ class Life:
     """A run from its creation to its end, or to the newest data.
 
     Attributes:
-        first_busy_ms, last_busy_ms: None if no busy time was observed.
-        parts: in order of time.
+        first_busy_ms, last_busy_ms: None if that is not known.
+        parts: in order of time; those from the bind on come to the time from it to the end.
     """
 
     first_busy_ms: int | None
@@ -149,7 +149,7 @@ class Life:
 def life_of(
     instants: Instants,
     steps: Sequence[UseStep],
-    gaps: Iterable[Interval] = (),
+    gaps: Sequence[Interval] = (),
     by: str = "window",
 ) -> Life:
     """The parts of a run's life.
@@ -158,38 +158,48 @@ def life_of(
         instants: of the run.
         steps: of all its GPUs together, over its whole life, in order of time.
         gaps: times between its holds, in which it held nothing.
-        by: `window`, `hour` or `day`: how long a step is. A start-up within the first hour or day
-            has no length.
+        by: `window` or `hour`: how long a step is. What ends within the first hour has no length.
     """
     stretches = resolved(
-        ActivityStretch(step.start_ms, step.end_ms, step.activity)
+        ActivityStretch(
+            max(step.start_ms, instants.bound_ms),
+            min(step.end_ms, instants.ended_ms),
+            step.activity,
+        )
         for step in steps
         if step.times.allocated_ms
     )
-    starts = [step.start_ms for step in steps if step.activity is Activity.BUSY]
-    first = max(starts[0], instants.bound_ms) if starts else None
+    busy = [step.start_ms for step in steps if step.activity in _NOT_IDLE]
     last = max(
         (
             one.end_ms
             for one in stretches
-            if starts and one.activity is Activity.BUSY and one.end_ms > starts[0]
+            if busy and one.activity is Activity.BUSY and one.end_ms > busy[0]
         ),
         default=None,
     )
-    if last is not None and instants.ended_ms is not None:
-        last = min(last, instants.ended_ms)
-    after = instants.bound_ms if last is None else last
+    is_cut = bool(stretches) and stretches[0].start_ms >= instants.bound_ms + HOUR_MS
+    first = None if is_cut or last is None else max(busy[0], instants.bound_ms)
+    before, begin = _before_work(instants, first, gaps, by, is_cut=is_cut)
     return Life(
         first,
         last,
         (
             *_before(instants),
-            *_start_up(instants, first, by),
-            *_busy(first, last, steps, gaps),
-            *_after(stretches, after, gaps),
+            *before,
+            *_busy(begin, last, steps, gaps, is_cut=is_cut),
+            *_after(
+                stretches,
+                Interval(max(begin, last or begin), instants.ended_ms),
+                gaps,
+            ),
             *_nothing(gaps),
         ),
     )
+
+
+# An hour of little busy time is not idle: at the begin, nothing before it proves otherwise.
+_NOT_IDLE = (Activity.BUSY, Activity.BETWEEN)
 
 
 def _between(start: int | None, end: int | None) -> int | None:
@@ -209,52 +219,64 @@ def _before(instants: Instants) -> tuple[LifePart, ...]:
     )
 
 
-def _start_up(instants: Instants, first: int | None, by: str) -> tuple[LifePart, ...]:
-    length = _between(instants.bound_ms, first)
-    started = _between(instants.bound_ms, instants.started_ms)
-    if first is None:
-        return (LifePart("Start-up", "low", None, "No busy time was observed."),)
-    if not length and by != "window":
-        return (LifePart("Start-up", "low", None, f"Within the first {by}."),)
-    return (LifePart("Start-up", "low", length, _container(started)),)
-
-
-def _container(started: int | None) -> str:
+def _before_work(
+    instants: Instants,
+    first: int | None,
+    gaps: Sequence[Interval],
+    by: str,
+    *,
+    is_cut: bool,
+) -> tuple[tuple[LifePart, ...], int]:
+    """Start-up and warm-up (S3) as far as they are known, and where the last of them ends."""
+    parts: list[LifePart] = []
+    bound, started = instants.bound_ms, instants.started_ms
+    name, begin, text = "Start-up and warm-up", bound, ""
     if started is None:
-        return "When its containers started was not observed."
-    return f"Its containers started after {_short(started)}."
+        text = "When its containers started was not observed."
+    else:
+        name, begin = "Warm-up", min(max(started, bound), instants.ended_ms)
+        length = _left(bound, begin, gaps)
+        parts = [LifePart("Start-up", "low", length, "Until its containers started.")]
+    if first is None:
+        text = _NOT_KEPT if is_cut else "No busy time was observed."
+        return (*parts, LifePart(name, "mid", None, text)), begin
+    if first <= begin and by != "window":
+        return (*parts, LifePart(name, "mid", None, f"Within the first {by}.")), begin
+    end = max(begin, first)
+    return (*parts, LifePart(name, "mid", _left(begin, end, gaps), text)), end
 
 
-def _short(length_ms: int) -> str:
-    seconds = length_ms // 1000
-    return f"{seconds} s" if seconds < 120 else f"{seconds // 60} min"
+_NOT_KEPT = "The hours of its start are no longer kept."
 
 
 def _busy(
-    first: int | None,
+    begin: int,
     last: int | None,
     steps: Sequence[UseStep],
-    gaps: Iterable[Interval],
+    gaps: Sequence[Interval],
+    *,
+    is_cut: bool,
 ) -> tuple[LifePart, ...]:
-    if first is None or last is None:
+    if last is None:
         return ()
-    within = sum_times(step.times for step in steps if first < step.end_ms <= last)
+    if is_cut:
+        return (LifePart("Busy", "busy", None, _NOT_KEPT),)
+    within = sum_times(step.times for step in steps if begin < step.end_ms <= last)
     share = within.efficiency
     text = "" if share is None else f"Busy {share:.0%} of it."
-    length = _left([Interval(first, max(first, last))], gaps)
-    return (LifePart("Busy", "busy", length, text),)
+    return (LifePart("Busy", "busy", _left(begin, last, gaps), text),)
 
 
 def _after(
-    stretches: Iterable[ActivityStretch], after: int, gaps: Iterable[Interval]
+    stretches: Iterable[ActivityStretch], rest: Interval, gaps: Sequence[Interval]
 ) -> tuple[LifePart, ...]:
     """What is held after the last busy time: idle, and not observed, which is not idle."""
-    times: dict[Activity, list[Interval]] = {Activity.IDLE: [], Activity.UNKNOWN: []}
-    for one in stretches:
-        if one.activity in times and one.end_ms > after:
-            part = Interval(max(one.start_ms, after), one.end_ms)
-            times[one.activity].append(part)
-    idle, unseen = (_left(parts, gaps) for parts in times.values())
+    idle = sum(
+        _left(max(one.start_ms, rest.start_ms), one.end_ms, gaps)
+        for one in stretches
+        if one.activity is Activity.IDLE and one.end_ms > rest.start_ms
+    )
+    unseen = _left(rest.start_ms, rest.end_ms, gaps) - idle
     found = (LifePart("Idle at the end", "idle", idle, ""),)
     if not unseen:
         return found
@@ -267,9 +289,34 @@ def _nothing(gaps: Iterable[Interval]) -> tuple[LifePart, ...]:
     return (LifePart("Held nothing", "rest", length, ""),) if length else ()
 
 
-def _left(parts: Iterable[Interval], gaps: Iterable[Interval]) -> int:
-    """How long parts are without the gaps in them."""
-    return sum(part.length_ms for part in without(parts, gaps))
+def _left(start_ms: int, end_ms: int, gaps: Iterable[Interval]) -> int:
+    """How long a time is without the gaps in it."""
+    if end_ms <= start_ms:
+        return 0
+    return sum(part.length_ms for part in without([Interval(start_ms, end_ms)], gaps))
+
+
+def edge_hours(life: Life) -> list[Interval]:
+    """The hours in which a run was first and last busy, to be read in finer steps."""
+    edges = [life.first_busy_ms, life.last_busy_ms and life.last_busy_ms - 1]
+    starts = sorted({at - at % HOUR_MS for at in edges if at is not None})
+    return [Interval(start, start + HOUR_MS) for start in starts]
+
+
+def finer(
+    steps: Sequence[UseStep], windows: Iterable[UseStep], hours: Sequence[Interval]
+) -> list[UseStep] | None:
+    """Hours with windows in place of some of them; None if not all time of these is known."""
+    fine = together(windows)
+    starts = {hour.start_ms for hour in hours}
+
+    def is_replaced(step: UseStep) -> bool:
+        return step.start_ms - step.start_ms % HOUR_MS in starts
+
+    gone = sum_times(step.times for step in steps if is_replaced(step))
+    if gone != sum_times(step.times for step in fine):
+        return None
+    return sorted([*(step for step in steps if not is_replaced(step)), *fine])
 
 
 def gaps_of(holds: Iterable[RunHold], life: Interval) -> list[Interval]:

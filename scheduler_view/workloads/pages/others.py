@@ -17,15 +17,24 @@ COMPARED = 8  # the newest runs of a family
 
 @dataclass(frozen=True, slots=True)
 class WaitLine:
-    """An observed wait of a run, and its parts; `wait_ms` is from its creation to its bind."""
+    """An observed wait of a run, and its parts."""
 
     record: WaitRecord
-    parts: WaitParts
-    wait_ms: int | None
+    instants: WaitInstants
+
+    @property
+    def parts(self) -> WaitParts:
+        """Admission, scheduling, start-up and warm-up."""
+        return self.instants.parts
+
+    @property
+    def wait_ms(self) -> int | None:
+        """From its creation to its bind."""
+        return self.instants.wait_ms
 
 
 def wait_line(record: WaitRecord) -> WaitLine:
-    """The parts of an observed wait."""
+    """An observed wait with its instants."""
     instants = WaitInstants(
         *(
             None if at is None else to_ms(at)
@@ -35,7 +44,7 @@ def wait_line(record: WaitRecord) -> WaitLine:
             )
         )
     )
-    return WaitLine(record, instants.parts, instants.wait_ms)
+    return WaitLine(record, instants)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from accounting.access.reads.teams import TeamRef, visible_teams
 from accounting.access.rights import WASTE
 from accounting.core.billing_calendar import DAY, DayRange
 from accounting.core.efficiency import StateTimes
-from accounting.core.interval import DAY_MS, WINDOW_MS, Interval, to_instant, to_ms
+from accounting.core.interval import WINDOW_MS, Interval, to_instant, to_ms
 from accounting.core.money import minor_places
 from accounting.fleet.pages.small_charts import measures
 from accounting.kit.charts import lanes as axis
@@ -41,6 +41,7 @@ from scheduler_view.workloads.pages.lanes import (
 )
 from scheduler_view.workloads.pages.others import family_runs, wait_line
 from scheduler_view.workloads.reads import (
+    RunGpu,
     RunHolds,
     RunKey,
     RunUse,
@@ -51,9 +52,12 @@ from scheduler_view.workloads.reads import (
     run_use,
     step_edges,
     waits_of,
+    windows_of,
 )
 from scheduler_view.workloads.rules import (
     Instants,
+    edge_hours,
+    finer,
     gaps_of,
     life_of,
     most_at_once,
@@ -61,7 +65,6 @@ from scheduler_view.workloads.rules import (
 )
 
 REPEATED = "CronJob"  # its Jobs come again and again: it has no life of its own
-BY_DAY_MS = 31 * DAY_MS  # a longer life is read by day, a shorter one by hour
 UNEVEN = Decimal("1.05")  # the most that it held at once, against its average
 SAME_BIND_MS = (
     2 * WINDOW_MS
@@ -253,54 +256,45 @@ def _of_holds(
         "legend": legend(lanes, team.slot),
         "lanes_ms": held,
         "others": family_runs(selection, key, run, minor_places(state.currency)),
-        **_life(state, selection, key, run, use, waits),
+        **_life(state, key, run, gpus, use, waits),
     }
 
 
 def _life(
     state: RunState,
-    selection: Selection,
     key: RunKey,
     run: RunHolds,
+    gpus: Sequence[RunGpu],
     use: RunUse,
     waits: Sequence[WaitRecord],
 ) -> dict[str, object]:
     life = run.life(state.until_ms)
     if key.kind == REPEATED or not life.length_ms:
         return {}
-    is_read = life.intersection(state.period) == life
-    by = (
-        use.step
-        if is_read and (use.step == "window" or life.length_ms > BY_DAY_MS)
-        else "hour"
-    )
-    steps = (
-        hours_of_life(selection, key, life)
-        if by == "hour"
-        else together(one.step for one in use.uses)
-    )
-    found = life_of(_instants(run, waits), steps, gaps_of(run.holds, life), by)
+    instants, gaps = _instants(run, waits, life), gaps_of(run.holds, life)
+    by = "window"
+    if use.step == by and life.intersection(state.period) == life:
+        steps = together(one.step for one in use.uses)
+    else:
+        steps = hours_of_life(key, run, life)
+        edges = edge_hours(life_of(instants, steps, gaps))
+        fine = finer(steps, windows_of(key, run, gpus, edges), edges)
+        steps, by = (steps, "hour") if fine is None else (fine, by)
+    found = life_of(instants, steps, gaps, by)
     return {"life": found, "life_bar": life_bar(found.parts), "life_by": by}
 
 
-def _instants(run: RunHolds, waits: Sequence[WaitRecord]) -> Instants:
+def _instants(run: RunHolds, waits: Sequence[WaitRecord], life: Interval) -> Instants:
     """Those of the observed wait of its first pod; without one, what that pod shows."""
-    first = [
-        one
-        for one in waits
-        if one.bound_at is not None
-        and abs(to_ms(one.bound_at) - run.began_ms) < SAME_BIND_MS
-    ]
-    wait = first[0] if first else None
-    created = _ms(wait.created_at) if wait is not None else None
-    return Instants(
-        run.created_ms if created is None else created,
-        None if wait is None else _ms(wait.admitted_at),
-        run.began_ms,
-        None if wait is None else _ms(wait.started_at),
-        run.ended_ms,
-    )
-
-
-def _ms(at: datetime | None) -> int | None:
-    return None if at is None else to_ms(at)
+    for one in waits:
+        wait = wait_line(one).instants
+        if (
+            wait.bound_ms is not None
+            and abs(wait.bound_ms - run.began_ms) < SAME_BIND_MS
+        ):
+            created = run.created_ms if wait.created_ms is None else wait.created_ms
+            bound = min(wait.bound_ms, life.end_ms)
+            return Instants(
+                created, wait.admitted_ms, bound, wait.started_ms, life.end_ms
+            )
+    return Instants(run.created_ms, None, life.start_ms, None, life.end_ms)

@@ -131,9 +131,9 @@ def test_its_hours_together_are_its_total() -> None:
         for row in usage_rows(selection(BILLING), ("workload",))
         if row.key["workload_kind"] == "Job"
     ]
-    total = sum_times(
-        step.times for step in hours_of_life(selection(BILLING), KEY, LIFE)
-    )
+    held = run_holds(EVERYTHING, KEY)
+    assert held is not None
+    total = sum_times(step.times for step in hours_of_life(KEY, held, LIFE))
     assert total == StateTimes(row.busy_ms, row.idle_ms, row.unknown_ms)
     assert total.allocated_ms == 2 * ENDED * WINDOW_MS
 
@@ -185,7 +185,7 @@ def test_its_page_has_its_whole_life_and_the_figures_of_the_ledger() -> None:
     lengths = {part.name: part.length_ms for part in page.context["life"].parts}
     assert lengths == {
         "Waiting": 90_000,
-        "Start-up": 20 * 60_000,
+        "Start-up and warm-up": 20 * 60_000,
         "Busy": (120 - 4) * WINDOW_MS,
         "Idle at the end": 120 * WINDOW_MS,
     }
@@ -201,6 +201,30 @@ def test_a_range_in_the_address_cuts_it() -> None:
     )
     lengths = {part.name: part.length_ms for part in page.context["life"].parts}
     assert lengths["Idle at the end"] == 120 * WINDOW_MS
+    assert page.context["life_by"] == "window"
+
+
+def test_a_life_that_is_read_by_hour_is_right_where_it_was_first_and_last_busy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    url, mine = run_url(*KEY), client()
+    whole = mine.get(url).context["life"]
+    monkeypatch.setattr(reads, "HOURLY_MS", HOUR_MS // 4)
+    monkeypatch.setattr(reads, "MOST_WINDOWS", 4 * 24 * 2)
+    by_day = mine.get(url).context
+    assert (by_day["step"], by_day["life_by"]) == ("day", "window")
+    assert by_day["life"] == whole
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM usage_window")
+    by_hour = mine.get(url).context
+    assert by_hour["life_by"] == "hour"
+    lengths = {part.name: part.length_ms for part in by_hour["life"].parts}
+    assert lengths == {
+        "Waiting": 90_000,
+        "Start-up and warm-up": None,
+        "Busy": 10 * HOUR_MS,
+        "Idle at the end": 10 * HOUR_MS,
+    }
 
 
 def test_others_learn_nothing_of_it() -> None:
@@ -266,6 +290,7 @@ def test_the_wait_of_its_first_pod_is_part_of_its_life() -> None:
     assert (lengths["Admission"], lengths["Scheduling"]) == (20 * 60_000, 10 * 60_000)
     [line] = page.context["waits"]
     assert (line.wait_ms, line.parts.startup_ms) == (30 * 60_000, 60_000)
+    assert (lengths["Start-up"], lengths["Warm-up"]) == (60_000, 19 * 60_000)
     assert line.parts.warmup_ms is None
 
 

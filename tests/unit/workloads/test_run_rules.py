@@ -1,17 +1,21 @@
 """The life of one run, and the looks of its time: values without a database."""
 
+import random
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
-from accounting.core.efficiency import StateTimes
-from accounting.core.interval import WINDOW_MS, Interval
+from accounting.core.efficiency import StateTimes, sum_times
+from accounting.core.interval import HOUR_MS, WINDOW_MS, Interval
 from scheduler_view.workloads.rules import (
     Instants,
     LifePart,
     RunHold,
     UseStep,
     cells,
+    edge_hours,
+    finer,
     gaps_of,
     life_of,
     look_of,
@@ -23,6 +27,7 @@ BUSY, LOW = (
     StateTimes(WINDOW_MS, 0, 0),
     StateTimes(WINDOW_MS // 5, WINDOW_MS * 4 // 5, 0),
 )
+BETWEEN = StateTimes(WINDOW_MS * 7 // 100, WINDOW_MS * 93 // 100, 0)
 IDLE, UNKNOWN = StateTimes(0, WINDOW_MS, 0), StateTimes(0, 0, WINDOW_MS)
 
 
@@ -41,7 +46,9 @@ def lengths(parts: tuple[LifePart, ...]) -> dict[str, int | None]:
     }
 
 
-OBSERVED = Instants(-3 * WINDOW_MS, -2 * WINDOW_MS, 0, 20_000, None)
+def observed(windows: int) -> Instants:
+    """Of a life of so many windows."""
+    return Instants(-3 * WINDOW_MS, -2 * WINDOW_MS, 0, None, windows * WINDOW_MS)
 
 
 @pytest.mark.parametrize(
@@ -77,25 +84,24 @@ def test_gpus_are_added_step_by_step() -> None:
 
 
 def test_a_life_has_its_parts_in_order() -> None:
-    life = life_of(OBSERVED, steps(IDLE, BUSY, IDLE, BUSY, IDLE, IDLE))
+    life = life_of(observed(6), steps(IDLE, BUSY, IDLE, BUSY, IDLE, IDLE))
     assert lengths(life.parts) == {
         "Admission": 1,
         "Scheduling": 2,
-        "Start-up": 1,
+        "Start-up and warm-up": 1,
         "Busy": 3,
         "Idle at the end": 2,
     }
     assert (life.first_busy_ms, life.last_busy_ms) == (WINDOW_MS, 4 * WINDOW_MS)
-    assert "after 20 s" in life.parts[2].text
     assert "67%" in life.parts[3].text
 
 
 def test_unknown_time_is_never_idle() -> None:
-    life = life_of(OBSERVED, steps(BUSY, IDLE, UNKNOWN, UNKNOWN))
+    life = life_of(observed(4), steps(BUSY, IDLE, UNKNOWN, UNKNOWN))
     assert lengths(life.parts) == {
         "Admission": 1,
         "Scheduling": 2,
-        "Start-up": 0,
+        "Start-up and warm-up": 0,
         "Busy": 1,
         "Idle at the end": 1,
         "Not observed": 2,
@@ -107,7 +113,7 @@ def test_what_was_not_observed_has_no_length() -> None:
     life = life_of(unseen, steps(UNKNOWN, UNKNOWN))
     assert lengths(life.parts) == {
         "Waiting": None,
-        "Start-up": None,
+        "Start-up and warm-up": None,
         "Idle at the end": 0,
         "Not observed": 2,
     }
@@ -122,21 +128,90 @@ def test_time_between_holds_is_no_part_of_a_hold() -> None:
     gaps = gaps_of(holds, Interval(0, 6 * WINDOW_MS))
     assert gaps == [Interval(2 * WINDOW_MS, 3 * WINDOW_MS)]
     nothing = StateTimes(0, 0, 0)
-    life = life_of(OBSERVED, steps(BUSY, BUSY, nothing, BUSY, IDLE, IDLE), gaps)
+    life = life_of(observed(6), steps(BUSY, BUSY, nothing, BUSY, IDLE, IDLE), gaps)
     assert lengths(life.parts) == {
         "Admission": 1,
         "Scheduling": 2,
-        "Start-up": 0,
+        "Start-up and warm-up": 0,
         "Busy": 3,
         "Idle at the end": 2,
         "Held nothing": 1,
     }
 
 
-def test_a_start_up_within_the_first_hour_has_no_length() -> None:
-    life = life_of(OBSERVED, steps(BUSY, BUSY), by="hour")
-    [start_up] = [part for part in life.parts if part.name == "Start-up"]
-    assert (start_up.length_ms, start_up.text) == (None, "Within the first hour.")
+def test_a_warm_up_within_the_first_hour_has_no_length() -> None:
+    instants = replace(observed(24), started_ms=20_000)
+    life = life_of(instants, hours(BUSY, BUSY), by="hour")
+    known = {part.name: part.length_ms for part in life.parts}
+    assert (known["Start-up"], known["Warm-up"]) == (20_000, None)
+    assert known["Busy"] == 2 * HOUR_MS - 20_000
+    [warm_up] = [part for part in life.parts if part.name == "Warm-up"]
+    assert warm_up.text == "Within the first hour."
+
+
+def hours(*times: StateTimes) -> list[UseStep]:
+    return [
+        UseStep(n * HOUR_MS, (n + 1) * HOUR_MS, time) for n, time in enumerate(times)
+    ]
+
+
+def test_little_busy_time_at_the_begin_is_not_idle() -> None:
+    life = life_of(observed(36), hours(BETWEEN, BUSY, IDLE), by="hour")
+    assert (life.first_busy_ms, life.last_busy_ms) == (0, 2 * HOUR_MS)
+    later = life_of(observed(36), hours(IDLE, BETWEEN, BUSY), by="hour")
+    assert later.first_busy_ms == HOUR_MS
+    never = life_of(observed(36), hours(IDLE, BETWEEN, IDLE), by="hour")
+    assert (never.first_busy_ms, never.last_busy_ms) == (None, None)
+
+
+def test_no_step_ends_after_the_newest_data() -> None:
+    instants = replace(observed(0), bound_ms=WINDOW_MS, ended_ms=HOUR_MS + WINDOW_MS)
+    life = life_of(instants, hours(BUSY, BUSY), by="hour")
+    assert (life.first_busy_ms, life.last_busy_ms) == (WINDOW_MS, HOUR_MS + WINDOW_MS)
+
+
+def test_the_first_busy_time_is_not_known_without_its_hours() -> None:
+    instants = observed(10 * 12)
+    life = life_of(instants, hours(IDLE, IDLE, BUSY, IDLE)[1:], by="hour")
+    assert (life.first_busy_ms, life.last_busy_ms) == (None, 3 * HOUR_MS)
+    known = {part.name: part.length_ms for part in life.parts}
+    assert (known["Start-up and warm-up"], known["Busy"]) == (None, None)
+
+
+@pytest.mark.parametrize("by", ["window", "hour"])
+@pytest.mark.parametrize("seed", range(50))
+def test_parts_come_to_the_whole_life(seed: int, by: str) -> None:
+    """From the bind on, with holds that begin and end within steps."""
+    chance = random.Random(seed)
+    looks = [chance.choice((BUSY, LOW, IDLE, UNKNOWN, BETWEEN)) for _ in range(40)]
+    every = hours(*looks) if by == "hour" else steps(*looks)
+    length = every[-1].end_ms
+    edges = sorted(chance.sample(range(1, length), 5))
+    first, *between, end = edges
+    holds = [
+        RunHold(first, between[0], Decimal(1)),
+        RunHold(between[1], between[2], Decimal(1)),
+    ]
+    whole = Interval(first, chance.choice((end, between[2])))
+    gaps = gaps_of(holds, whole)
+    started = chance.choice((None, first + 20_000))
+    kept = [one for one in every if first < one.end_ms and one.start_ms < whole.end_ms]
+    life = life_of(Instants(None, None, first, started, whole.end_ms), kept, gaps, by)
+    known = sum(part.length_ms or 0 for part in life.parts if part.name != "Waiting")
+    assert known == whole.length_ms
+    assert all((part.length_ms or 0) >= 0 for part in life.parts)
+
+
+def test_hours_are_read_in_finer_steps_where_all_of_their_time_is_known() -> None:
+    every = hours(*(sum_times([one] * 12) for one in (IDLE, BUSY, IDLE)))
+    life = life_of(observed(36), every, by="hour")
+    assert edge_hours(life) == [Interval(HOUR_MS, 2 * HOUR_MS)]
+    fine = [
+        UseStep(HOUR_MS + n * WINDOW_MS, HOUR_MS + (n + 1) * WINDOW_MS, BUSY)
+        for n in range(12)
+    ]
+    assert finer(every, fine, edge_hours(life)) == [every[0], *fine, every[2]]
+    assert finer(every, fine[1:], edge_hours(life)) is None
 
 
 def test_what_ends_is_free_for_what_begins() -> None:
