@@ -63,17 +63,26 @@ def lanes_of(gpus: Iterable[RunGpu], uses: Iterable[GpuUse]) -> list[GpuLane]:
     ]
 
 
-def drawn(lane: GpuLane, period: Interval, slot: int, zone: ZoneInfo) -> DrawnLane:
-    """A lane on the axis of a period."""
+def drawn(
+    lane: GpuLane, period: Interval, slot: int, zone: ZoneInfo, step: str
+) -> DrawnLane:
+    """A lane on the axis of a period, in steps of a `window`, an `hour` or a `day`."""
     spans = [
         LaneSpan(
             to_instant(cell.start_ms),
             to_instant(cell.end_ms),
             cell.look,
-            _text(cell, zone),
+            f"{_time(cell, zone, step)}: {_said(cell)}",
             slot,
         )
-        for cell in lane.cells
+        for one in lane.cells
+        for cell in (
+            one._replace(
+                start_ms=max(one.start_ms, period.start_ms),
+                end_ms=min(one.end_ms, period.end_ms),
+            ),
+        )
+        if cell.start_ms < cell.end_ms
     ]
     share = units.percent(lane.times.efficiency)
     held = units.gpu_hours(lane.times.allocated_ms)
@@ -81,11 +90,21 @@ def drawn(lane: GpuLane, period: Interval, slot: int, zone: ZoneInfo) -> DrawnLa
     return DrawnLane(lane, lanes.bars(spans, period.start, period.end), text)
 
 
-def _text(cell: Cell, zone: ZoneInfo) -> str:
-    start, end = (_at(ms, zone) for ms in (cell.start_ms, cell.end_ms))
+def _said(cell: Cell) -> str:
     if cell.look == "unknown":
-        return f"{start} to {end}: no data"
-    return f"{start} to {end}: busy {units.percent(cell.times.efficiency)}"
+        return "no data"
+    return f"busy {units.percent(cell.times.efficiency)}"
+
+
+def _time(cell: Cell, zone: ZoneInfo, step: str) -> str:
+    """Sums of days do not tell hours."""
+    if step != "day":
+        return f"{_at(cell.start_ms, zone)} to {_at(cell.end_ms, zone)}"
+    first, last = (
+        units.short_day(to_instant(ms).astimezone(zone).date())
+        for ms in (cell.start_ms, cell.end_ms - 1)
+    )
+    return first if first == last else f"{first} to {last}"
 
 
 def _at(ms: int, zone: ZoneInfo) -> str:

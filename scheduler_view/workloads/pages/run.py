@@ -251,7 +251,7 @@ def _of_holds(
         "refused": refused,
         "step": use.step,
         "count": len(lanes),
-        "page": page.drawn(lambda lane: drawn(lane, shown, team.slot, zone)),
+        "page": page.drawn(lambda lane: drawn(lane, shown, team.slot, zone, use.step)),
         "ticks": axis.ticks(shown.start, shown.end, zone),
         "legend": legend(lanes, team.slot),
         "lanes_ms": held,
