@@ -1,8 +1,8 @@
 """Before and after: two periods side by side, and the same figures as a file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import MAXYEAR, MINYEAR, date, timedelta
 from decimal import Decimal
 from functools import reduce
 from operator import add
@@ -41,12 +41,19 @@ from scheduler_view.before_after.rules import (
     ComparedUnit,
     compared,
     default_periods,
+    first_compared,
     periods_around,
     story,
 )
 
 LONGEST_DAYS = 366
 FIELDS = ("before_first", "before_last", "after_first", "after_last")
+LABELS = (
+    "Before, first day",
+    "Before, last day",
+    "After, first day",
+    "After, last day",
+)
 MOST_TICKS = 6
 NAMED_MODELS = 2  # of a change of prices; more are counted
 SLOT = 1  # the figures are those of no team: the product's own color
@@ -57,8 +64,8 @@ class MoneyLine:
     """What one group of states came to in both periods, to the cent."""
 
     name: str
-    before_ms: int
-    after_ms: int
+    before_ms: int | None  # None, as the money, for a period without data
+    after_ms: int | None
     before: Money | None
     after: Money | None
 
@@ -71,6 +78,32 @@ class FigureLine:
     before: str
     after: str
     change: str
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodChoice:
+    """What the address asks for.
+
+    Attributes:
+        days: the two periods; None if they cannot be compared.
+        change: the change set that they are around.
+        fields: what the form has by `FIELDS`; what was entered is kept.
+        title, reason: why nothing is compared; "" otherwise.
+    """
+
+    days: tuple[DayRange, DayRange] | None
+    change: AppliedChange | None = None
+    fields: tuple[str, ...] = ()
+    title: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedChange:
+    """A change set in the list; `until` is the day before which it is too early."""
+
+    change: AppliedChange
+    until: date | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +132,19 @@ def before_after(request: HttpRequest) -> HttpResponse:
     )
     if last_data is not None and not chip.is_live:
         today = min(today, last_data)
-    chosen, note = _chosen(request.GET, changes)
-    picked = None
-    if not chosen:
-        picked, wrong = _picked(request.GET)
-        note = note or wrong
-    if chosen is not None:
-        days = periods_around(chosen.day, today)
-    else:
-        days = picked or default_periods(today, first_data)
+    usual = default_periods(today, first_data)
+    choice = _choice(request.GET, changes, today, usual)
+    offered = _offered(changes, today)
+    context: dict[str, Any] = {
+        "choice": choice,
+        "changes": offered,
+        "can_choose": any(one.until is None for one in offered),
+    }
+    if choice.days is None:
+        if "csv" in request.GET:
+            raise SelectionError(choice.reason.removesuffix("."))
+        return render(request, "before_after/before_after.html", context)
+    days = choice.days
     before, after = (
         period_figures(visitor.scope, one, zone, data, visitor.now) for one in days
     )
@@ -118,27 +155,24 @@ def before_after(request: HttpRequest) -> HttpResponse:
     lines = [MarkLine(n, one, mark_text(one)) for n, one in enumerate(marks, start=1)]
     currency = visitor.billing.currency
     money = _money(before, after, minor_places(currency))
-    context: dict[str, Any] = {
+    context |= {
         "before": before.figures,
         "after": after.figures,
-        "lines": [_line(one, currency) for one in figures],
+        "lines": [_line(one, before, after, currency) for one in figures],
         "money": money,
         "total": _total(money),
         "currency": currency,
         "chart": _chart(visitor, before, after, lines),
         "marks": lines,
-        "changes": changes,
-        "chosen": chosen,
-        "note": note,
-        "doubts": _doubts(before, after, first_data),
+        "doubts": _doubts(before, after, first_data, last_data),
         "sentences": story(
-            _since(chosen, before, after),
+            _since(choice.change, before, after),
             before.figures,
             after.figures,
             figures,
             lambda one, value: _text(one.unit, value, currency, is_short=True),
         ),
-        "file_url": _file_url(days, chosen),
+        "file_url": _file_url(days, choice.change),
         "has_any": bool(before.daily or after.daily),
     }
     return render(request, "before_after/before_after.html", context)
@@ -147,51 +181,102 @@ def before_after(request: HttpRequest) -> HttpResponse:
 # --- the address -----------------------------------------------------------------------------
 
 
-def _chosen(
-    query: Mapping[str, str], changes: Sequence[AppliedChange]
-) -> tuple[AppliedChange | None, str]:
-    """The applied change set in the address, and what is wrong with it."""
-    text = query.get("change", "")
-    if not text:
-        return None, ""
-    found = next((one for one in changes if str(one.number) == text), None)
-    if found is None:
-        return None, "This change set was not applied, or is not one of the last 50."
-    return found, ""
-
-
-def _picked(
+def _choice(
     query: Mapping[str, str],
-) -> tuple[tuple[DayRange, DayRange] | None, str]:
-    """The periods in the address, and what is wrong with them."""
-    texts = [query.get(name, "") for name in FIELDS]
-    if not any(texts):
-        return None, ""
-    try:
-        dates = [date.fromisoformat(text) for text in texts]
-        before, after = (
-            DayRange(first, last + DAY) for first, last in (dates[:2], dates[2:])
+    changes: Sequence[AppliedChange],
+    today: date,
+    usual: tuple[DayRange, DayRange],
+) -> PeriodChoice:
+    """Periods around the change set in the address, those in it, or the usual ones."""
+    number = query.get("change", "")
+    if number:
+        change = next((one for one in changes if str(one.number) == number), None)
+        if change is None:
+            reason = "It was not applied, or is not one of the last 50."
+            return _refused(_texts(usual), "No such change set", reason)
+        days = periods_around(change.day, today)
+        if days is None:
+            return PeriodChoice(None, change, _texts(usual), *_too_early(change))
+        return PeriodChoice(days, change, _texts(days))
+    entered = tuple(query.get(name, "") for name in FIELDS)
+    if any(entered):
+        return _picked(entered)
+    return PeriodChoice(usual, None, _texts(usual))
+
+
+def _refused(fields: tuple[str, ...], title: str, reason: str) -> PeriodChoice:
+    return PeriodChoice(None, None, fields, title, reason)
+
+
+def _too_early(change: AppliedChange) -> tuple[str, str]:
+    reason = (
+        f"CS-{change.number} was applied on {units.day(change.day)}. The first complete day "
+        f"after it is {units.day(change.day + DAY)}: it can be compared from "
+        f"{units.day(first_compared(change.day))}."
+    )
+    return "There is nothing to compare yet", reason
+
+
+def _offered(changes: Sequence[AppliedChange], today: date) -> list[OfferedChange]:
+    """The change sets, and until when it is too early for each."""
+    return [
+        OfferedChange(one, None if start <= today else start)
+        for one in changes
+        for start in (first_compared(one.day),)
+    ]
+
+
+def _picked(entered: tuple[str, ...]) -> PeriodChoice:
+    """The periods that were entered, or why they cannot be compared."""
+    dates = [_date(text) for text in entered]
+    known = [one for one in dates if one is not None]
+    if len(known) < len(dates):
+        missing = " and ".join(
+            label for label, one in zip(LABELS, dates, strict=True) if one is None
         )
-    except (ValueError, OverflowError):
-        return (
-            None,
-            "Both periods need a first and a last day; these are the usual ones.",
-        )
-    if max(before.days, after.days) > LONGEST_DAYS:
-        return (
-            None,
-            f"A period has at most {LONGEST_DAYS} days; these are the usual ones.",
-        )
+        reason = f"Both periods need a first and a last day. Not a day: {missing}."
+        return _refused(entered, "A day is missing", reason)
+    ends = (known[0], known[1]), (known[2], known[3])
+    for name, (first, last) in zip(("before", "after"), ends, strict=True):
+        if first > last:
+            reason = (
+                f"The first day of the period {name}, {units.day(first)}, is after its last day, "
+                f"{units.day(last)}."
+            )
+            return _refused(entered, "The first day is after the last day", reason)
+        if (last - first).days >= LONGEST_DAYS:
+            reason = f"A period has at most {LONGEST_DAYS} days."
+            return _refused(entered, "The period is too long", reason)
+    before, after = (DayRange(first, last + DAY) for first, last in ends)
+    if before == after:
+        reason = f"Both are {units.days(before)}."
+        return _refused(entered, "The two periods are the same", reason)
     if before.after > after.first:
-        return None, "The first period has to end before the second one begins."
-    return (before, after), ""
+        reason = (
+            "The first period has to end before the second one begins: it ends on "
+            f"{units.day(before.last)}, and the second one begins on {units.day(after.first)}."
+        )
+        return _refused(entered, "The periods overlap or are in reverse order", reason)
+    return PeriodChoice((before, after), None, entered)
+
+
+def _date(text: str) -> date | None:
+    """A day; None for other text, and for days too far away to be instants."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return None
+    return day if MINYEAR < day.year < MAXYEAR else None
+
+
+def _texts(days: tuple[DayRange, DayRange]) -> tuple[str, ...]:
+    return tuple(day.isoformat() for one in days for day in (one.first, one.last))
 
 
 def _file_url(days: tuple[DayRange, DayRange], chosen: AppliedChange | None) -> str:
     if chosen is not None:
         return f"?change={chosen.number}&csv=1"
-    ends = (days[0].first, days[0].last, days[1].first, days[1].last)
-    pairs = (f"{name}={day}" for name, day in zip(FIELDS, ends, strict=True))
+    pairs = (f"{name}={day}" for name, day in zip(FIELDS, _texts(days), strict=True))
     return f"?{'&'.join(pairs)}&csv=1"
 
 
@@ -222,7 +307,9 @@ def _text(
     return units.average(float(value))
 
 
-def _line(one: ComparedFigure, currency: str) -> FigureLine:
+def _line(
+    one: ComparedFigure, before: PeriodRead, after: PeriodRead, currency: str
+) -> FigureLine:
     change = one.difference
     text = "—"
     if change is not None and one.unit is ComparedUnit.MONEY:
@@ -233,12 +320,11 @@ def _line(one: ComparedFigure, currency: str) -> FigureLine:
             text = f"{sign}{abs(change) * 100:.1f} pts"
         else:
             text = f"{sign}{_text(one.unit, abs(change), currency)}"
-    return FigureLine(
-        one,
-        _text(one.unit, one.before, currency),
-        _text(one.unit, one.after, currency),
-        text,
+    old, new = (
+        _text(one.unit, value, currency) if period.figures.has_data else units.NO_DATA
+        for value, period in ((one.before, before), (one.after, after))
     )
+    return FigureLine(one, old, new, text)
 
 
 def mark_text(mark: ChangeMark) -> str:
@@ -257,17 +343,24 @@ def mark_text(mark: ChangeMark) -> str:
 
 
 def _doubts(
-    before: PeriodRead, after: PeriodRead, first_data: date | None
+    before: PeriodRead,
+    after: PeriodRead,
+    first_data: date | None,
+    last_data: date | None,
 ) -> list[str]:
     """What the two periods lack."""
     found = []
     for one in (before.figures, after.figures):
         name = units.days(one.days)
-        if not one.length_ms:
-            found.append(f"{name}: no data")
-        elif first_data is not None and one.days.first < first_data:
+        begins = first_data is not None and one.days.first < first_data
+        ends = last_data is not None and one.days.last > last_data
+        if begins and first_data is not None:
             found.append(f"{name}: no data before {units.day(first_data)}")
-        elif one.seen is not None and one.seen < 1:
+        if ends and last_data is not None:
+            found.append(f"{name}: no data after {units.day(last_data)}")
+        if not one.has_data and not begins and not ends:
+            found.append(f"{name}: no data")
+        elif one.has_data and one.seen is not None and one.seen < 1:
             percent = min(one.seen * 100, 99.9)
             found.append(f"{name}: {percent:.1f}% of the time has data")
         if one.total.unpriced_ms:
@@ -285,8 +378,15 @@ def _money(before: PeriodRead, after: PeriodRead, places: int) -> list[MoneyLine
         ledger_groups(one.figures.total, bars.STATE_GROUPS, places)
         for one in (before, after)
     )
+    had, has = before.figures.has_data, after.figures.has_data
     return [
-        MoneyLine(old.name, old.milliseconds, new.milliseconds, old.charge, new.charge)
+        MoneyLine(
+            old.name,
+            old.milliseconds if had else None,
+            new.milliseconds if has else None,
+            old.charge if had else None,
+            new.charge if has else None,
+        )
         for old, new in zip(*groups, strict=True)
     ]
 
@@ -297,11 +397,17 @@ def _total(lines: Sequence[MoneyLine]) -> MoneyLine:
     new = [one.after for one in lines if one.after is not None]
     return MoneyLine(
         "Total",
-        sum(one.before_ms for one in lines),
-        sum(one.after_ms for one in lines),
+        _sum(one.before_ms for one in lines),
+        _sum(one.after_ms for one in lines),
         reduce(add, old) if old else None,
         reduce(add, new) if new else None,
     )
+
+
+def _sum(times: Iterable[int | None]) -> int | None:
+    """None for a period without data: then no time is known."""
+    known = [one for one in times if one is not None]
+    return sum(known) if known else None
 
 
 def _chart(
@@ -339,23 +445,33 @@ def _chart(
     _draw(figure, every, marks, len(before.figures.days.each()))
     return Chart(
         figure=figure,
-        sentence=f"{len(marks)} changes are marked."
-        if marks
-        else "Nothing was changed.",
+        sentence=_marked(len(marks)),
         columns=("Day", *(one.name for one in series), "Total"),
         rows=tuple(
             (
                 units.day(day),
                 *(
-                    units.money(_charge(rows.get(day), states), currency)
-                    for states in bars.STATE_GROUPS.values()
+                    _day_text(rows.get(day), states, currency)
+                    for states in (*bars.STATE_GROUPS.values(), STATES)
                 ),
-                units.money(_charge(rows.get(day), STATES), currency),
             )
-            for n, day in enumerate(every)
+            for day in every
         ),
         legend=tuple(Key(one.name, one.slot, one.kind) for one in series),
     )
+
+
+def _marked(count: int) -> str:
+    if not count:
+        return "Nothing was changed."
+    return "1 change is marked." if count == 1 else f"{count} changes are marked."
+
+
+def _day_text(row: LedgerRow | None, states: Sequence[str], currency: str) -> str:
+    """No data is not a missing price."""
+    if row is None:
+        return units.NO_DATA
+    return units.money(_charge(row, states), currency)
 
 
 def _charge(row: LedgerRow | None, states: Sequence[str]) -> Decimal | None:
@@ -367,11 +483,15 @@ def _charge(row: LedgerRow | None, states: Sequence[str]) -> Decimal | None:
 def _draw(
     figure: plots.Figure, every: Sequence[date], marks: Sequence[MarkLine], middle: int
 ) -> None:
-    """A line between the periods, and one with its number for each day with a change."""
-    places: dict[int, list[str]] = {}
+    """A line between the periods, and one with its number for each day with a change.
+
+    A day between the periods has no bar: its number is on the line between them.
+    """
+    bars_of = {day: float(place) for place, day in enumerate(every)}
+    places: dict[float, list[str]] = {}
     for line in marks:
-        place = sum(1 for day in every if day < line.mark.day)
-        places.setdefault(min(place, len(every) - 1), []).append(str(line.number))
+        place = bars_of.get(line.mark.day, middle - 0.5)
+        places.setdefault(place, []).append(str(line.number))
     shapes = [plots.vertical(middle - 0.5, "$line-strong", "solid")]
     shapes += [plots.vertical(place, "$accent", "dot") for place in places]
     figure["layout"]["shapes"] = [*figure["layout"]["shapes"], *shapes]

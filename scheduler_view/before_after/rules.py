@@ -67,14 +67,19 @@ class PeriodFigures:
         return share(self.spot_ms, self.lifecycle_ms)
 
     @property
+    def has_data(self) -> bool:
+        """False where nothing was seen and nothing was booked: then no figure is zero."""
+        return self.length_ms > 0 and bool(self.seen or self.total.wall_ms)
+
+    @property
     def gpus(self) -> float | None:
         """GPUs that were present on average."""
-        return self.total.wall_ms / self.length_ms if self.length_ms else None
+        return self.total.wall_ms / self.length_ms if self.has_data else None
 
     def month_of(self, states: Sequence[str]) -> Decimal | None:
         """The money of some states per 30 days; None without a price, or in several currencies."""
         amount = amount_of(self.total.charge_of(states))
-        if amount is None or self.total.currencies or not self.length_ms:
+        if amount is None or self.total.currencies or not self.has_data:
             return None
         return amount * MONTH_DAYS * DAY_MS / self.length_ms
 
@@ -193,15 +198,22 @@ def default_periods(today: date, first_data: date | None) -> tuple[DayRange, Day
     return DayRange(middle - FOUR_WEEKS * DAY, middle), DayRange(middle, today)
 
 
-def periods_around(day: date, today: date) -> tuple[DayRange, DayRange]:
+def first_compared(day: date) -> date:
+    """The first day on which a whole day after `day` has passed."""
+    return day + 2 * DAY
+
+
+def periods_around(day: date, today: date) -> tuple[DayRange, DayRange] | None:
     """As many whole days before and after a day as there are by now, at most 28.
 
-    From a week on, whole weeks: weekdays then match. The day itself is in neither.
+    From a week on, whole weeks: weekdays then match. The day itself is in neither. None as long
+    as no whole day after it has passed.
     """
+    if today < first_compared(day):
+        return None
     length = min((today - day).days - 1, FOUR_WEEKS)
     if length > WEEK_DAYS:
         length -= length % WEEK_DAYS
-    length = max(length, 1)
     first = day + DAY
     return DayRange(day - length * DAY, day), DayRange(first, first + length * DAY)
 

@@ -6,7 +6,7 @@ Not here: rules (`tests/unit/before_after/`), who may open it (`tests/integratio
 import csv
 import io
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -14,15 +14,17 @@ import time_machine
 from django.test import Client
 
 from accounting.access.scope import EVERYTHING
-from accounting.core.billing_calendar import DayRange
+from accounting.core.billing_calendar import DAY, DayRange
 from accounting.core.interval import DAY_MS, Interval
 from accounting.core.ledger_line import STATES
 from accounting.core.money import amount_of
 from accounting.kit.reads.selection import Selection
+from accounting.kit.tags.units import day as day_text
 from accounting.kit.tags.units import days as days_text
 from accounting.metering.models.cluster import Gpu, GpuPresence, Node
 from accounting.usage.reads.ledger import ledger_total
 from accounting.usage.rules.totals import state_amounts
+from scheduler_view.before_after.pages import _marked
 from scheduler_view.before_after.reads import MarkKind, marks_of
 from scheduler_view.changes.models import ChangeSet, ChangeState, ChangeStep
 from tests.integration.conftest import NOW, SignIn
@@ -80,21 +82,7 @@ def test_parts_come_to_the_totals_of_the_ledger(ana: Client) -> None:
 
 
 def test_changes_are_marked_where_they_were_made(ana: Client, story: Story) -> None:
-    applied = ChangeSet.objects.create(
-        cluster=story.cluster,
-        state=ChangeState.APPLIED,
-        author_name="ana",
-        reason="Fewer idle GPUs",
-        applied_at=datetime(2026, 11, 2, 23, 30, tzinfo=UTC),
-    )
-    ChangeStep.objects.create(
-        change_set=applied,
-        position=1,
-        kind="ResourceQuota",
-        name="x",
-        state="applied",
-        action="create",
-    )
+    change = applied(story, datetime(2026, 11, 2, 23, 30, tzinfo=UTC))
     node = Node.objects.create(cluster=story.cluster, name="new-1")
     for number in range(3):
         gpu = Gpu.objects.create(
@@ -105,13 +93,13 @@ def test_changes_are_marked_where_they_were_made(ana: Client, story: Story) -> N
     context = ana.get(f"/before-after?{DAYS}").context
     found = {line.mark.kind: line for line in context["marks"]}
     assert found[MarkKind.CHANGE].mark.day == date(2026, 11, 3)  # in Berlin
-    assert found[MarkKind.CHANGE].text.startswith(f"CS-{applied.pk}: ")
+    assert found[MarkKind.CHANGE].text.startswith(f"CS-{change.pk}: ")
     assert found[MarkKind.FLEET].text == "+3 L4"
     numbers = [one["text"] for one in context["chart"].figure["layout"]["annotations"]]
     assert ", ".join(numbers).split(", ") == [
         str(one.number) for one in context["marks"]
     ]
-    around = ana.get(f"/before-after?change={applied.pk}").context
+    around = ana.get(f"/before-after?change={change.pk}").context
     assert around["before"].days == DayRange(date(2026, 10, 20), date(2026, 11, 3))
     assert around["after"].days == DayRange(date(2026, 11, 4), date(2026, 11, 18))
 
@@ -136,16 +124,37 @@ def test_a_node_that_restarts_is_no_change_of_the_fleet(story: Story) -> None:
         ("change=99", "was not applied"),
         ("change=<script>", "was not applied"),
         ("before_first=x", "first and a last day"),
-        (DAYS.replace("2026-10-12", "2026-10-30"), "first and a last day"),
+        (
+            DAYS.replace("2026-10-12", "2026-10-30"),
+            "period before, 30 Oct 2026, is after its last day, 25 Oct 2026",
+        ),
+        (
+            DAYS.replace("2026-11-15", "2026-11-01"),
+            "period after, 2 Nov 2026, is after its last day, 1 Nov 2026",
+        ),
+        (
+            DAYS.replace("2026-11-02", "2026-10-12").replace("11-15", "10-25"),
+            "The two periods are the same",
+        ),
+        (DAYS.replace("before", "x").replace("after", "before"), "Not a day: After, f"),
         (DAYS.replace("2026-11-02", "2026-10-20"), "before the second one begins"),
         (DAYS.replace("2026-10-12", "2020-01-01"), "at most 366 days"),
-        (DAYS.replace("2026-11-15", "9999-12-31"), "first and a last day"),
+        (DAYS.replace("2026-11-15", "9998-12-31"), "at most 366 days"),
+        (DAYS.replace("2026-11-15", "9999-12-31"), "Not a day: After, last day"),
+        (DAYS.replace("2026-10-12", "0001-01-01"), "Not a day: Before, first day"),
     ],
 )
 def test_bad_addresses_say_what_is_wrong(ana: Client, query: str, words: str) -> None:
     answer = ana.get("/before-after", query_params=dict(_pairs(query)))
     assert answer.status_code == 200
-    assert words in html_of(answer)
+    html = html_of(answer)
+    assert words in html
+    assert "lines" not in answer.context  # nothing else is compared instead
+    for name, text in _pairs(query):
+        if name.startswith(("before_", "after_")):
+            assert f'name="{name}" value="{text}"' in " ".join(html.split())
+    file = ana.get("/before-after", query_params={**dict(_pairs(query)), "csv": "1"})
+    assert file.status_code == 400
 
 
 def _pairs(query: str) -> Iterator[tuple[str, str]]:
@@ -162,7 +171,68 @@ def test_days_without_data_have_no_story(ana: Client) -> None:
     answer = ana.get(f"/before-after?{query}")
     assert not answer.context["sentences"]
     doubt = answer.context["doubts"][0]
-    assert doubt == f"{days_text(answer.context['before'].days)}: no data"
+    name = days_text(answer.context["before"].days)
+    assert doubt.startswith(f"{name}: no data before ")
     assert doubt in html_of(answer)
-    line = answer.context["lines"][0]
-    assert (line.before, line.change) == ("No data", "—")
+    for line in answer.context["lines"]:
+        assert (line.before, line.change) == ("No data", "—")
+    total = answer.context["total"]
+    assert (total.before, total.before_ms) == (None, None)
+    assert answer.context["chart"].rows[0][1:] == ("No data",) * 5
+
+
+def applied(story: Story, at: datetime) -> ChangeSet:
+    """A change set that wrote one object."""
+    change = ChangeSet.objects.create(
+        cluster=story.cluster,
+        state=ChangeState.APPLIED,
+        author_name="ana",
+        reason="Fewer idle GPUs",
+        applied_at=at,
+    )
+    ChangeStep.objects.create(
+        change_set=change,
+        position=1,
+        kind="ResourceQuota",
+        name="x",
+        state="applied",
+        action="create",
+    )
+    return change
+
+
+@pytest.mark.parametrize("days", [0, 1])
+def test_a_change_without_a_whole_day_after_it_is_too_early(
+    ana: Client, story: Story, days: int
+) -> None:
+    at = NOW - timedelta(days=days)
+    change = applied(story, at)
+    day = at.astimezone(ZONE).date()
+    answer = ana.get(f"/before-after?change={change.pk}")
+    html = " ".join(html_of(answer).split())
+    assert (
+        f"CS-{change.pk} was applied on {day_text(day)}. The first complete day after it is "
+        f"{day_text(day + DAY)}: it can be compared from {day_text(day + 2 * DAY)}."
+    ) in html
+    assert "There is nothing to compare yet" in html
+    assert "No price" not in html
+    assert "<select" not in html.split("<main")[1]  # there is no other one
+    assert ana.get(f"/before-after?change={change.pk}&csv=1").status_code == 400
+    applied(story, NOW - timedelta(days=2))
+    html = " ".join(html_of(ana.get("/before-after")).split())
+    assert f'<option value="{change.pk}" disabled>' in html
+    assert f"(can be compared from {day_text(day + 2 * DAY)})" in html
+
+
+def test_the_day_of_a_change_is_on_the_line_between(ana: Client, story: Story) -> None:
+    change = applied(story, NOW - timedelta(days=2))
+    context = ana.get(f"/before-after?change={change.pk}").context
+    assert (context["before"].days.days, context["after"].days.days) == (1, 1)
+    places = {
+        one["text"]: one["x"]
+        for one in context["chart"].figure["layout"]["annotations"]
+    }
+    [line] = [one for one in context["marks"] if one.mark.number == change.pk]
+    [place] = [x for text, x in places.items() if str(line.number) in text.split(", ")]
+    assert place == 0.5
+    assert _marked(1) == "1 change is marked."

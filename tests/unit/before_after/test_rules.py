@@ -19,6 +19,7 @@ from scheduler_view.before_after.rules import (
     PeriodFigures,
     compared,
     default_periods,
+    first_compared,
     periods_around,
     story,
 )
@@ -76,15 +77,31 @@ def test_months_are_compared_where_both_have_data() -> None:
     assert default_periods(today, None) == (september, october)
 
 
-@pytest.mark.parametrize(
-    ("today", "length"), [(12, 1), (13, 1), (16, 3), (25, 7), (28, 14)]
-)
+@pytest.mark.parametrize(("today", "length"), [(14, 1), (16, 3), (25, 7), (28, 14)])
 def test_periods_around_a_day_have_the_same_weekdays(today: int, length: int) -> None:
-    before, after = periods_around(date(2026, 11, 12), date(2026, 11, today))
+    found = periods_around(date(2026, 11, 12), date(2026, 11, today))
+    assert found is not None
+    before, after = found
     assert (before.days, after.days) == (length, length)
     assert (before.after, after.first) == (date(2026, 11, 12), date(2026, 11, 13))
-    whole, _ = periods_around(date(2026, 6, 1), date(2026, 11, today))
-    assert whole.days == 28
+    whole = periods_around(date(2026, 6, 1), date(2026, 11, today))
+    assert whole is not None
+    assert whole[0].days == 28
+
+
+@pytest.mark.parametrize("today", [11, 12, 13])
+def test_a_day_without_a_whole_day_after_it_has_no_periods(today: int) -> None:
+    day = date(2026, 11, 12)
+    assert periods_around(day, date(2026, 11, today)) is None
+    assert first_compared(day) == date(2026, 11, 14)
+
+
+def test_no_data_is_not_zero() -> None:
+    ahead = replace(figures(0, 0), length_ms=0, seen=None)
+    assert all(one.after is None for one in compared(figures(1, 1), ahead)[:-1])
+    lost = replace(figures(0, 0), seen=0.0)
+    assert not lost.has_data
+    assert figures(0, 0).gpus == 0  # seen, and no GPU was there
 
 
 def test_the_sentence_says_what_moved() -> None:
