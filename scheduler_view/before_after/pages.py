@@ -15,7 +15,8 @@ from accounting.access.rights import WHOLE_FLEET
 from accounting.core.billing_calendar import DAY, DayRange
 from accounting.core.ledger_line import STATES
 from accounting.core.money import Money, amount_of, minor_places
-from accounting.core.money_text import MINUS, currency_sign
+from accounting.core.money_text import MINUS, currency_sign, number_text
+from accounting.core.rounding import half_even
 from accounting.health.pages import chip_of
 from accounting.kit.charts import bars, plots
 from accounting.kit.charts.plots import PlotSeries, TimeAxis
@@ -43,6 +44,7 @@ from scheduler_view.before_after.rules import (
     default_periods,
     first_compared,
     periods_around,
+    split_of_cost,
     story,
 )
 
@@ -54,7 +56,9 @@ LABELS = (
     "After, first day",
     "After, last day",
 )
+COST = "cost_per_month"
 MOST_TICKS = 6
+FILE_PLACES = 6  # of amounts in the file, as in reports
 NAMED_MODELS = 2  # of a change of prices; more are counted
 SLOT = 1  # the figures are those of no team: the product's own color
 
@@ -74,7 +78,8 @@ class MoneyLine:
 class FigureLine:
     """A figure as text."""
 
-    figure: ComparedFigure
+    label: str
+    help: str
     before: str
     after: str
     change: str
@@ -158,7 +163,7 @@ def before_after(request: HttpRequest) -> HttpResponse:
     context |= {
         "before": before.figures,
         "after": after.figures,
-        "lines": [_line(one, before, after, currency) for one in figures],
+        "lines": _lines(figures, before, after, currency),
         "money": money,
         "total": _total(money),
         "currency": currency,
@@ -313,7 +318,7 @@ def _line(
     change = one.difference
     text = "—"
     if change is not None and one.unit is ComparedUnit.MONEY:
-        text = units.money_more(change, currency)
+        text = units.money_more(_shown_change(one, currency), currency)
     elif change is not None:
         sign = "+" if change > 0 else MINUS if change < 0 else ""
         if one.unit is ComparedUnit.SHARE:
@@ -324,7 +329,54 @@ def _line(
         _text(one.unit, value, currency) if period.figures.has_data else units.NO_DATA
         for value, period in ((one.before, before), (one.after, after))
     )
-    return FigureLine(one, old, new, text)
+    return FigureLine(one.label, one.help, old, new, text)
+
+
+def _shown_change(one: ComparedFigure, currency: str) -> Decimal:
+    """The difference of the two amounts as they are shown."""
+    places = minor_places(currency)
+    zero = Decimal(0)
+    return half_even(one.after or zero, places) - half_even(one.before or zero, places)
+
+
+def _lines(
+    figures: Sequence[ComparedFigure],
+    before: PeriodRead,
+    after: PeriodRead,
+    currency: str,
+) -> list[FigureLine]:
+    """Every figure; the two parts of the change of cost are below it."""
+    lines: list[FigureLine] = []
+    for one in figures:
+        lines.append(_line(one, before, after, currency))
+        if one.name == COST:
+            lines += _split_lines(before, after, currency)
+    return lines
+
+
+def _split_lines(
+    before: PeriodRead, after: PeriodRead, currency: str
+) -> list[FigureLine]:
+    places = minor_places(currency)
+    split = split_of_cost(before.figures, after.figures, places)
+    if split is None:
+        return []
+    return [
+        FigureLine(
+            "Of it by GPU-hours",
+            "GPU-hours with a price, per 30 days, and their change at the first period's price",
+            number_text(split.hours_before, 0),
+            number_text(split.hours_after, 0),
+            units.money_more(split.by_hours, currency),
+        ),
+        FigureLine(
+            "Of it by the price of a GPU-hour",
+            "Cost of a GPU-hour on average: prices, models, spot",
+            units.money(split.price_before, currency),
+            units.money(split.price_after, currency),
+            units.money_more(split.by_price, currency),
+        ),
+    ]
 
 
 def mark_text(mark: ChangeMark) -> str:
@@ -533,6 +585,12 @@ def _file(
         )
         for one in figures
     ]
+    split = split_of_cost(before.figures, after.figures, FILE_PLACES)
+    if split is not None:
+        rows += [
+            ("cost_change_by_hours_per_month", currency, None, split.by_hours),
+            ("cost_change_by_price_per_month", currency, None, split.by_price),
+        ]
     lines = _money(before, after, minor_places(currency))
     for line in (*lines, _total(lines)):
         name = line.name.lower().replace(" ", "_")
@@ -555,4 +613,4 @@ def _exact(value: Decimal | None) -> Decimal | None:
     """Six places, as the amounts of reports."""
     if value is None or value == value.to_integral_value():
         return None if value is None else Decimal(int(value))
-    return round(value, 6)
+    return round(value, FILE_PLACES)

@@ -7,9 +7,11 @@ from decimal import Decimal
 from enum import StrEnum
 
 from accounting.core.billing_calendar import DAY, DayRange, months_later
-from accounting.core.interval import DAY_MS
+from accounting.core.interval import DAY_MS, HOUR_MS
 from accounting.core.ledger_line import STATES
 from accounting.core.money import amount_of
+from accounting.core.money_text import MINUS
+from accounting.core.rounding import half_even
 from accounting.usage.rules.comparison import FLOOR_COVERAGE, share
 from accounting.usage.rules.rows import LedgerRow
 from accounting.usage.rules.sentence import Sentence
@@ -72,6 +74,11 @@ class PeriodFigures:
         return self.length_ms > 0 and bool(self.seen or self.total.wall_ms)
 
     @property
+    def priced_ms(self) -> int:
+        """The time of all states that has a price."""
+        return self.total.wall_ms - self.total.unpriced_ms
+
+    @property
     def gpus(self) -> float | None:
         """GPUs that were present on average."""
         return self.total.wall_ms / self.length_ms if self.has_data else None
@@ -106,6 +113,52 @@ class ComparedFigure:
         if self.before is None or self.after is None:
             return None
         return self.after - self.before
+
+
+@dataclass(frozen=True, slots=True)
+class CostSplit:
+    """The change of cost a month in two parts, which come to it exactly.
+
+    Attributes:
+        hours_before, hours_after: GPU-hours with a price, per 30 days.
+        price_before, price_after: cost of one of them on average.
+        by_hours: the change of GPU-hours at the price of the first period.
+        by_price: the rest: prices, and which GPUs at which price (models, lifecycles).
+    """
+
+    hours_before: Decimal
+    hours_after: Decimal
+    price_before: Decimal
+    price_after: Decimal
+    by_hours: Decimal
+    by_price: Decimal
+
+
+def split_of_cost(
+    before: PeriodFigures, after: PeriodFigures, places: int
+) -> CostSplit | None:
+    """What GPU-hours and what prices made of the change of cost a month.
+
+    Args:
+        before, after: only their time with a price is split; the rest has no cost.
+        places: the parts come to the difference of the costs as they are shown in these places.
+
+    Returns:
+        None if a cost is not known, or a period has no time with a price.
+    """
+    costs = before.month_of(STATES), after.month_of(STATES)
+    if costs[0] is None or costs[1] is None:
+        return None
+    if before.priced_ms <= 0 or after.priced_ms <= 0:
+        return None
+    old, new = (
+        Decimal(one.priced_ms * MONTH_DAYS * DAY_MS) / (one.length_ms * HOUR_MS)
+        for one in (before, after)
+    )
+    price = costs[0] / old
+    change = half_even(costs[1], places) - half_even(costs[0], places)
+    by_hours = half_even((new - old) * price, places)
+    return CostSplit(old, new, price, costs[1] / new, by_hours, change - by_hours)
 
 
 Read = Callable[[PeriodFigures], float | int | Decimal | None]
@@ -225,7 +278,7 @@ def story(
     figures: Sequence[ComparedFigure],
     text: Callable[[ComparedFigure, Decimal], str],
 ) -> list[Sentence]:
-    """What became of utilization, cost, idle money and waits.
+    """What became of utilization, cost (and why), idle money and waits.
 
     Args:
         since: `Since the change of 12 Nov 2026`, `From October to November`.
@@ -254,7 +307,43 @@ def story(
         if (part := _moved(by_name[name], words, text))
     ]
     found = [_sentence(f"{since}, ", first)] if first else []
+    if why := _why(before, after, by_name["cost_per_month"], text):
+        found.append(why)
     return found + ([_sentence("", second)] if second else [])
+
+
+def _why(
+    before: PeriodFigures,
+    after: PeriodFigures,
+    cost: ComparedFigure,
+    text: Callable[[ComparedFigure, Decimal], str],
+) -> Sentence:
+    """`Of this change, −€78,116 because a GPU-hour cost less (prices, models, spot)`.
+
+    In whole units, as costs are written in it. Nothing if much of the time has no price: GPUs
+    that get one would be more GPU-hours.
+    """
+    for one in (before, after):
+        if (share(one.priced_ms, one.total.wall_ms) or 0) < FLOOR_COVERAGE:
+            return ()
+    split = split_of_cost(before, after, 0)
+    if split is None or not split.by_hours + split.by_price:
+        return ()
+    more_price = "more" if split.by_price > 0 else "less"
+    more_hours = "more" if split.by_hours > 0 else "fewer"
+    reasons = [
+        (split.by_price, f"a GPU-hour cost {more_price} (prices, models, spot)"),
+        (split.by_hours, f"there were {more_hours} GPU-hours"),
+    ]
+    parts: list[Sentence] = [
+        (
+            (f"{'+' if amount > 0 else MINUS}{text(cost, abs(amount))}", True),
+            (f" because {words}", False),
+        )
+        for amount, words in sorted(reasons, key=lambda one: -abs(one[0]))
+        if amount
+    ]
+    return _sentence("Of this change, ", parts)
 
 
 def _sentence(opening: str, parts: Sequence[Sentence]) -> Sentence:

@@ -81,6 +81,36 @@ def test_parts_come_to_the_totals_of_the_ledger(ana: Client) -> None:
         )
 
 
+def test_parts_of_the_change_of_cost_come_to_it(ana: Client) -> None:
+    """On the page to the cent, in the file to its six places."""
+    answer = ana.get(f"/before-after?{DAYS}")
+    lines = {line.label: line for line in answer.context["lines"]}
+    cost, hours, price = (
+        _amount(lines[label].change)
+        for label in (
+            "Cost a month",
+            "Of it by GPU-hours",
+            "Of it by the price of a GPU-hour",
+        )
+    )
+    assert hours + price == cost != 0
+    shown = lines["Cost a month"]
+    assert _amount(shown.after) - _amount(shown.before) == cost
+    text = ana.get(f"/before-after?{DAYS}&csv=1").content.decode()
+    file = {row["figure"]: row for row in csv.DictReader(io.StringIO(text))}
+    parts = [
+        Decimal(file[f"cost_change_by_{name}_per_month"]["after"])
+        for name in ("hours", "price")
+    ]
+    month = file["cost_per_month"]
+    assert sum(parts) == Decimal(month["after"]) - Decimal(month["before"])
+
+
+def _amount(text: str) -> Decimal:
+    plain = text.replace("\N{MINUS SIGN}", "-").replace("+", "")
+    return Decimal("".join(one for one in plain if one in "-.0123456789"))
+
+
 def test_changes_are_marked_where_they_were_made(ana: Client, story: Story) -> None:
     change = applied(story, datetime(2026, 11, 2, 23, 30, tzinfo=UTC))
     node = Node.objects.create(cluster=story.cluster, name="new-1")

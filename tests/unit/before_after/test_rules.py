@@ -13,6 +13,7 @@ from accounting.core.billing_calendar import DayRange
 from accounting.core.interval import DAY_MS, HOUR_MS
 from accounting.core.ledger_line import STATES
 from accounting.core.money import Money
+from accounting.core.rounding import half_even
 from accounting.usage.rules.rows import LedgerRow
 from scheduler_view.before_after.rules import (
     ComparedFigure,
@@ -21,6 +22,7 @@ from scheduler_view.before_after.rules import (
     default_periods,
     first_compared,
     periods_around,
+    split_of_cost,
     story,
 )
 
@@ -113,6 +115,65 @@ def test_the_sentence_says_what_moved() -> None:
     )
     free = replace(after, wait_p95_ms=None)
     assert "95%" not in told(before, free)
+
+
+@pytest.mark.parametrize("places", [0, 2, 6])
+@pytest.mark.parametrize(
+    ("hours", "price", "unpriced"),
+    [(37, "1.13", 0), (40, "0.3333333", 0), (71, "0.77", 3), (13, "2.999", 5)],
+)
+def test_parts_of_the_change_of_cost_come_to_it(
+    places: int, hours: int, price: str, unpriced: int
+) -> None:
+    before = figures(11, 30)
+    after = priced(figures(hours, 7, free=unpriced), Decimal(price))
+    after = replace(
+        after,
+        length_ms=28 * DAY_MS + HOUR_MS,
+        total=replace(after.total, unpriced_ms=unpriced * HOUR_MS),
+    )
+    split = split_of_cost(before, after, places)
+    assert split is not None
+    costs = [one.month_of(STATES) or Decimal(0) for one in (before, after)]
+    shown = [half_even(one, places) for one in costs]
+    assert split.by_hours + split.by_price == shown[1] - shown[0]
+    assert split.hours_before * split.price_before == pytest.approx(costs[0])
+    assert split.hours_after * split.price_after == pytest.approx(costs[1])
+    exact = (split.hours_after - split.hours_before) * split.price_before
+    assert abs(split.by_hours - exact) <= Decimal(1).scaleb(-places) / 2
+
+
+def priced(one: PeriodFigures, price: Decimal) -> PeriodFigures:
+    """The same time at another price; free time has none."""
+    charges = {
+        state: Money(charge.amount * price, "EUR") if charge else None
+        for state, charge in one.total.charges.items()
+    }
+    charges["free"] = None
+    return replace(one, total=replace(one.total, charges=charges))
+
+
+def test_the_same_price_or_the_same_time_is_one_part() -> None:
+    split = split_of_cost(figures(10, 30), figures(20, 40), 2)
+    assert split is not None
+    assert (split.by_hours, split.by_price) == (Decimal(10), Decimal(0))
+    cheaper = priced(figures(10, 30), Decimal("0.5"))
+    split = split_of_cost(figures(10, 30), cheaper, 2)
+    assert split is not None
+    assert (split.by_hours, split.by_price) == (Decimal(0), Decimal(-10))
+    nothing = replace(figures(1, 1), length_ms=0)
+    assert split_of_cost(nothing, cheaper, 2) is None
+
+
+def test_the_sentence_says_why_cost_changed() -> None:
+    before, after = figures(100, 300), priced(figures(100, 320), Decimal("0.5"))
+    assert (
+        "Of this change, \N{MINUS SIGN}money:105 because a GPU-hour cost less (prices, models, "
+        "spot) and +money:10 because there were more GPU-hours." in told(before, after)
+    )
+    assert "GPU-hour" not in told(before, before)  # nothing changed
+    much = replace(after, total=replace(after.total, unpriced_ms=60 * HOUR_MS))
+    assert "GPU-hour" not in told(before, much)
 
 
 def test_too_little_data_has_no_sentence() -> None:
