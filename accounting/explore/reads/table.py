@@ -32,12 +32,15 @@ class ExploreTable:
 
     Attributes:
         cells: the exact rows by all groupings, which the chart draws.
+        places: the exact rows by what the chart has along its axis alone: the ledger's own sums,
+            and not sums of cells, each of which was rounded to six places.
         now, before: rows rounded one by one, their total, and the rounding between.
         has_changes: whether rows are compared, not only the totals.
         refusal: why there is nothing before, if stored time does not answer it.
     """
 
     cells: list[UsageRow]
+    places: list[UsageRow]
     rows: tuple[ExploreRow, ...]
     now: RoundedTable
     before: RoundedTable | None
@@ -67,7 +70,7 @@ def explored(
     before: Selection | None,
     places: int,
 ) -> ExploreTable:
-    """A selection by its groupings; two queries, one without `before`.
+    """A selection by its groupings; three queries, one less without `before`, or by one grouping.
 
     Args:
         selection: with its period.
@@ -80,22 +83,24 @@ def explored(
         SelectionError: what stored time does not answer.
     """
     cells = usage_rows(selection, by)
+    axis = next((name for name in by if name in TIMES), by[0])
+    along = usage_rows(selection, (axis,)) if len(by) > 1 else cells
     now = rounded_table(_summed(cells, rows_by), places)
     if before is None:
         rows = tuple(ExploreRow(row.key, row) for row in now.rows)
-        return ExploreTable(cells, rows, now, None, has_changes=False)
+        return ExploreTable(cells, along, rows, now, None, has_changes=False)
     has_changes = not set(rows_by) & set(TIMES)
     try:
         found = usage_rows(before, rows_by if has_changes else ())
     except SelectionError as error:  # what is shown has an answer all the same
         rows = tuple(ExploreRow(row.key, row) for row in now.rows)
         return ExploreTable(
-            cells, rows, now, None, has_changes=False, refusal=str(error)
+            cells, along, rows, now, None, has_changes=False, refusal=str(error)
         )
     then = rounded_table(found, places)
     if not has_changes:
         rows = tuple(ExploreRow(row.key, row) for row in now.rows)
-        return ExploreTable(cells, rows, now, then, has_changes=False)
+        return ExploreTable(cells, along, rows, now, then, has_changes=False)
     old = {tuple(row.key.values()): row for row in then.rows}
     new = {tuple(row.key.values()): row for row in now.rows}
     keys = {tuple(row.key.values()): row.key for row in (*now.rows, *then.rows)}
@@ -108,7 +113,7 @@ def explored(
         )
         for name, key in keys.items()
     )
-    return ExploreTable(cells, rows, now, then, has_changes=True)
+    return ExploreTable(cells, along, rows, now, then, has_changes=True)
 
 
 def _summed(cells: Sequence[UsageRow], rows_by: Sequence[str]) -> list[UsageRow]:

@@ -137,11 +137,16 @@ def step_axis(steps: TimeAxis) -> Figure:
 
 
 def money_by_step(
-    steps: TimeAxis, series: Sequence[PlotSeries], currency_sign: str, unit: str = ""
+    steps: TimeAxis,
+    series: Sequence[PlotSeries],
+    currency_sign: str,
+    unit: str = "",
+    totals: Sequence[Number | None] = (),
 ) -> Figure:
     """Stacked bars: x hour, billing day or month, y money, in the colors of the series.
 
-    Without a sign of a currency, y is an amount in `unit`.
+    Without a sign of a currency, y is an amount in `unit`. The totals at the pointer are `totals`,
+    or without them the sums of the series.
 
     A step at which no series has a value is marked as unknown: dashed, not zero. `meta`
     contains the days of each step, for selecting a range by dragging.
@@ -161,13 +166,13 @@ def money_by_step(
         }
         for one in series
     ]
-    totals = [_sum_known([one.values[i] for one in series]) for i in range(len(x))]
+    sums = [_sum_known([one.values[i] for one in series]) for i in range(len(x))]
     total = {
         "type": "scatter",
         "mode": "markers",
         "name": "Total",
         "x": x,
-        "y": [None if t is None else float(t) for t in totals],
+        "y": [None if t is None else float(t) for t in totals or sums],
         "marker": {"opacity": 0, "color": "$ink"},
         "hovertemplate": f"<b>{money}</b><extra><b>Total</b></extra>",
     }
@@ -178,7 +183,7 @@ def money_by_step(
             bargap=0 if is_dense else 0.16,
             traceorder="reversed",
             meta={"edges": steps.edges, "currency": currency_sign},
-            shapes=[missing_step(i) for i, value in enumerate(totals) if value is None],
+            shapes=[missing_step(i) for i, value in enumerate(sums) if value is None],
             xaxis=step_axis(steps) | {"fixedrange": False},
             yaxis=axis(
                 rangemode="tozero", tickformat=short_money(currency_sign), nticks=5

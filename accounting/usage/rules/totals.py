@@ -1,8 +1,8 @@
 """Lists of report rows as a page shows them: money in the currency's places, and totals.
 
 Rows with a name are rounded one by one, as the statements of teams and explanations are, and
-what is left is a row of its own (rules.md N28). The steps of a chart are rounded once, on their
-total, and their cells by largest remainder.
+what is left is a row of its own (rules.md N28); so are the charts of Explore. In other charts,
+cells are rounded by largest remainder.
 """
 
 from collections.abc import Mapping, Sequence

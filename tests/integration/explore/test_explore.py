@@ -6,7 +6,9 @@ Not here: the sums of a named close (`tests/integration/usage/test_closes.py`), 
 
 import csv
 import io
+import re
 from collections.abc import Iterator
+from decimal import Decimal
 from html import unescape
 from urllib.parse import parse_qs, urlsplit
 
@@ -19,10 +21,13 @@ from django.test import Client
 from accounting.access.scope import EVERYTHING
 from accounting.explore.reads.groupings import GROUPINGS
 from accounting.kit.reads.selection import Amounts, Selection
+from accounting.kit.tags.units import money
+from accounting.months.models.period import Statement
 from accounting.months.tasks.close import close_period, reopen_period
-from accounting.usage.reads.usage import usage_total
-from accounting.usage.rules.totals import rounded_each
-from tests.html_tables import tables_of
+from accounting.usage.pages.figures import Chart
+from accounting.usage.reads.usage import usage_rows, usage_total
+from accounting.usage.rules.totals import rounded_each, rounded_table
+from tests.html_tables import amount_in, tables_of
 from tests.integration.conftest import NOW, SignIn
 from tests.page_html import html_of
 from tests.story import Story
@@ -91,7 +96,7 @@ def test_every_grouping_comes_to_the_ledger_total(
 
 @pytest.mark.parametrize("show", ["cost", "held"])
 def test_bars_of_two_groupings_come_to_their_rows(sign_in: SignIn, show: str) -> None:
-    """The bars of the first grouping come to the total, and no family has a team's color."""
+    """The bars and the rounding beside them are the total, and no family has a team's color."""
     query = f"/explore?{NOVEMBER}&by=model&then=family&show={show}"
     context = sign_in("ana").get(query).context
     chart, total = context["chart"], context["table"].total
@@ -101,8 +106,17 @@ def test_bars_of_two_groupings_come_to_their_rows(sign_in: SignIn, show: str) ->
         for value in one["x"]
         if value is not None and one["orientation"] == "h"
     )
-    whole = total.charge.amount if show == "cost" else total.allocated_ms / 3_600_000
-    assert drawn == pytest.approx(float(whole), abs=1e-6)
+    if show == "cost":
+        table = context["table"]
+        assert_adds_up(chart)
+        totals = sum(amount_in(row[-1]) or Decimal(0) for row in chart.rows)
+        models = usage_rows(Selection(EVERYTHING, context["state"].period), ("model",))
+        whole = rounded_table(models, 2)
+        assert totals == table.total.charge.amount - (
+            whole.rounding.charge.amount if whole.rounding.charge else 0
+        )
+    else:
+        assert drawn == pytest.approx(float(total.allocated_ms / 3_600_000), abs=1e-6)
     slots = [key.slot for key in chart.legend]
     assert slots[:7] == list(range(11, 18))
     assert set(slots[7:]) <= {0}
@@ -110,6 +124,107 @@ def test_bars_of_two_groupings_come_to_their_rows(sign_in: SignIn, show: str) ->
     points = sign_in("ana").get(query.replace(f"show={show}", "show=busy_share"))
     [axis] = {one["mode"] for one in points.context["chart"].figure["data"]}
     assert axis == "markers"
+
+
+def assert_adds_up(chart: Chart) -> None:
+    """Each row of a chart's table comes to its total, with the column "Rounding"."""
+    assert chart.columns[-1] == "Total"
+    for label, *cells, total in chart.rows:
+        added = sum((amount_in(one) or Decimal(0) for one in cells), Decimal(0))
+        assert added == (amount_in(total) or 0), label
+
+
+def test_a_day_of_the_chart_is_the_day_of_the_ledger_by_every_grouping(
+    sign_in: SignIn,
+) -> None:
+    """Rounded once: the table, its total, the sentence and the pointer have one amount."""
+    ana = sign_in("ana")
+    alone = ana.get(f"/explore?{NOVEMBER}&by=day&then=none").context
+    days = {line.names[0].text: line.row for line in alone["table"].page.lines}
+    exact = usage_rows(Selection(EVERYTHING, alone["state"].period), ("day",))
+    assert len(exact) == 19  # of 20; one has no data
+    for show, field in (("cost", "charge"), ("idle_cost", "idle_charge")):
+        amounts = [money(getattr(row, field), "EUR") for row in rounded_each(exact, 2)]
+        assert [money(getattr(row, field), "EUR") for row in days.values()] == amounts
+        for by in ("team", "workload", "family", "model"):
+            query = f"{NOVEMBER}&by={by}&then=day&show={show}"
+            chart = ana.get(f"/explore?{query}").context["chart"]
+            totals = [row[-1] for row in chart.rows if row[-1] != "No data"]
+            assert totals == amounts, (by, show)
+            assert_adds_up(chart)
+            [pointer] = [one for one in chart.figure["data"] if one["name"] == "Total"]
+            at = [Decimal(str(one)) for one in pointer["y"] if one is not None]
+            assert [money(one, "EUR") for one in at] == amounts
+            shown = re.findall(r"€[\d,.]+\d", chart.sentence)
+            assert shown
+            assert set(shown) <= set(amounts)
+
+
+def test_a_closed_month_is_the_same_in_chart_table_and_statement(
+    sign_in: SignIn,
+) -> None:
+    ana = sign_in("ana")
+    query = "from=2026-10-01&to=2026-11-21&by=month&then=team"
+    context = ana.get(f"/explore?{query}").context
+    chart = context["chart"]
+    october = dict(zip(chart.columns, chart.rows[0], strict=True))
+    rows = {
+        line.names[1].text: money(line.row.charge, "EUR")
+        for line in context["table"].page.lines
+        if line.names[0].text == "Oct 2026"
+    }
+    named = [name for name in chart.columns[1:-1] if name in rows]
+    assert len(named) > 3
+    assert {name: october[name] for name in named} == {
+        name: rows[name] for name in named
+    }
+    statements = Statement.objects.filter(revision__period="2026-10")
+    compared = 0
+    for one in statements:
+        team = context["state"].teams.get(one.team)
+        name = team.name if team else ""
+        if name in named and one.own6:
+            assert october[name] == money(one.own6, "EUR"), name
+            compared += 1
+    assert compared > 3
+
+
+def test_time_without_a_price_is_no_price_in_chart_and_table(sign_in: SignIn) -> None:
+    """Observed, but without a price: "No data" would say that nobody looked."""
+    ana = sign_in("ana")
+    for query in ("by=team&then=day", "by=team&then=model", "by=day&then=team"):
+        chart = ana.get(f"/explore?{NOVEMBER}&{query}").context["chart"]
+        of_sandbox = {
+            row[0]: row[chart.columns.index("Sandbox")]
+            if "Sandbox" in chart.columns
+            else row[-1]
+            for row in chart.rows
+            if "Sandbox" in (*chart.columns, row[0])
+        }
+        assert of_sandbox.pop("Thu 12 Nov 2026", "No data") == "No data"
+        assert set(of_sandbox.values()) == {"No price"}, query
+    only = f"{NOVEMBER}&by=team&then=none&team=sandbox"
+    assert shown(ana, only)[-1][1] == "No price"
+
+
+def test_weeks_beside_months_are_in_their_order_and_words(sign_in: SignIn) -> None:
+    context = (
+        sign_in("ana")
+        .get("/explore?from=2026-10-14&to=2026-11-21&by=month&then=week")
+        .context
+    )
+    assert context["chart"].columns[1:7] == (
+        "14–18 Oct 2026",
+        "19–25 Oct 2026",
+        "26 Oct – 1 Nov 2026",
+        "2–8 Nov 2026",
+        "9–15 Nov 2026",
+        "16–20 Nov 2026",
+    )
+    legend = context["chart"].legend[1]
+    asked = parse_qs(urlsplit(legend.url).query)
+    assert (asked["from"], asked["to"]) == (["2026-10-19"], ["2026-10-26"])
+    assert "week" not in asked
 
 
 def test_changes_come_to_the_change_of_the_total(sign_in: SignIn) -> None:
