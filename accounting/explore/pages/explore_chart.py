@@ -17,6 +17,7 @@ from accounting.kit.reads.dimensions import Dimension
 from accounting.kit.tags import units
 from accounting.usage.pages.figures import Chart, Key
 from accounting.usage.pages.steps import ChartStep, axis_of
+from accounting.usage.reads.breakdown import row_name
 from accounting.usage.rules.rows import UsageRow
 from accounting.usage.rules.totals import rounded_each, total_of
 
@@ -106,7 +107,7 @@ def chart_by_name(state: ExploreState, table: ExploreTable, places: int) -> Char
         places: of the currency: each cell and each total is rounded once (rules.md N28).
     """
     first, second = state.groupings
-    found = {_key(first, row): row for row in table.places}
+    found = {row_name(row, first.name): row for row in table.places}
     order = sorted(found, key=lambda key: (-_size(state.measure, [found[key]]), key))
     many = len(order) > MOST_BARS + 1
     shown = order[:MOST_BARS] if many else order
@@ -121,7 +122,7 @@ def chart_by_name(state: ExploreState, table: ExploreTable, places: int) -> Char
         bars.append(NamedBar("", f"Other ({len(order) - MOST_BARS})"))
 
     def place(row: UsageRow) -> str:
-        key = _key(first, row)
+        key = row_name(row, first.name)
         return key if key in shown else ""
 
     series = _stack(state, table.cells, second, place, bars, places)
@@ -155,7 +156,7 @@ def _stack(
         return [ChartSeries(measure.label, VALUE_SLOTS[0], "", sums)]
     whole: dict[str, list[UsageRow]] = {}
     for row in rows:
-        whole.setdefault(_key(of, row), []).append(row)
+        whole.setdefault(row_name(row, of.name), []).append(row)
     order = sorted(whole, key=lambda key: (-_size(measure, whole[key]), key))
     many = len(order) > NAMED_SERIES + 1
     shown = order[:NAMED_SERIES] if many else order
@@ -248,11 +249,6 @@ def _rounding(
         left = Decimal(0) if total is None else total - known
         found.append(units.money(left, state.currency) if left else "")
     return tuple(found)
-
-
-def _key(of: Dimension, row: UsageRow) -> str:
-    """All fields of a value of a grouping: a family is one of its namespace."""
-    return "/".join(row.key[key.name] for key in of.keys)
 
 
 def _units(state: ExploreState) -> tuple[str, str]:

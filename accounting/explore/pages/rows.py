@@ -1,7 +1,7 @@
 """The rows of Explore as a page shows them: names, links, changes, and what is on other pages."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 
@@ -10,15 +10,19 @@ from accounting.core.billing_calendar import DAY, WEEK, DayRange, unit_later
 from accounting.core.interval import HOUR_MS
 from accounting.core.money import Money
 from accounting.core.money_text import MINUS
+from accounting.core.unmapped import UNMAPPED
 from accounting.explore.pages.explore_state import ExploreState
-from accounting.explore.reads.table import ExploreRow, ExploreTable
+from accounting.explore.reads.table import ExploreRow, ExploreTable, teams_of
 from accounting.explore.rules import ExploreMeasure
 from accounting.kit.charts.bars import BarPart
+from accounting.kit.family_address import family_url
 from accounting.kit.pages.filters import value_label, written
 from accounting.kit.pages.paging import ListPage, paged
 from accounting.kit.reads.dimensions import Dimension
+from accounting.kit.run_address import run_url
 from accounting.kit.tags import units
 from accounting.usage.pages.shapes import held_parts, held_text
+from accounting.usage.reads.breakdown import row_name
 from accounting.usage.rules.rows import UsageRow
 from accounting.usage.rules.totals import total_of
 
@@ -30,6 +34,7 @@ class ExploreName:
     Attributes:
         text, sub: its name, and what it is in.
         url: the page with this value alone; "" if it has only this one.
+        page_url: of the family or run; "" for others, and for one without a page.
         not_url: the page without it; "" for time.
     """
 
@@ -38,6 +43,7 @@ class ExploreName:
     slot: int
     url: str
     not_url: str
+    page_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,12 @@ def lines_of(state: ExploreState, table: ExploreTable) -> ExploreLines:
         found.sort(key=lambda row: row.key[state.time])
     page = paged(found, state.query)
     others = [*found[: page.first - 1], *found[page.last :]] if page.pages > 1 else []
+    shown = found[page.first - 1 : page.last]
+    teams = {
+        one.name: teams_of(state.selection_of(), one, shown)
+        for one in state.listed
+        if shown and one.name in ("family", "workload")
+    }
     largest = max((row.now.allocated_ms for row in found), default=0)
     rounding = {
         "charge": table.now.rounding.charge,
@@ -98,7 +110,7 @@ def lines_of(state: ExploreState, table: ExploreTable) -> ExploreLines:
         total = change_text(state, table.now.total, table.before.total)
         before_total = _rounding_change(state, table) if table.has_changes else ""
     return ExploreLines(
-        page.drawn(lambda row: _line(state, row, largest)),
+        page.drawn(lambda row: _line(state, row, largest, teams)),
         _together(state, others, largest) if others else None,
         len(others),
         rounding,
@@ -109,10 +121,29 @@ def lines_of(state: ExploreState, table: ExploreTable) -> ExploreLines:
     )
 
 
-def _line(state: ExploreState, row: ExploreRow, largest: int) -> ExploreLine:
+def _line(
+    state: ExploreState,
+    row: ExploreRow,
+    largest: int,
+    teams: Mapping[str, Mapping[str, str]],
+) -> ExploreLine:
     change = "" if row.before is None else change_text(state, row.now, row.before)
-    names = tuple(name_of(one, row.key, state) for one in state.listed)
-    return ExploreLine(names, row.now, change, largest)
+    names = []
+    for one in state.listed:
+        team = teams.get(one.name, {}).get(row_name(row.now, one.name), "")
+        url = _page_url(one, row.key, team)
+        name = name_of(one, row.key, state)
+        names.append(replace(name, page_url=state.link(url) if url else ""))
+    return ExploreLine(tuple(names), row.now, change, largest)
+
+
+def _page_url(of: Dimension, key: Mapping[str, str], team: str) -> str:
+    """The page of a family or run of a team; "" without one, as without a team."""
+    if team in ("", UNMAPPED):
+        return ""
+    if of.name == "family":
+        return family_url(team, key["namespace"], key["family"])
+    return run_url(team, key["namespace"], key["workload_kind"], key["workload"])
 
 
 def _together(

@@ -6,8 +6,9 @@ from decimal import Decimal
 
 from accounting.explore.reads.groupings import TIMES
 from accounting.explore.rules import ExploreMeasure
-from accounting.kit.reads.dimensions import keys_of
+from accounting.kit.reads.dimensions import Dimension, keys_of
 from accounting.kit.reads.selection import Selection, SelectionError
+from accounting.usage.reads.breakdown import row_name
 from accounting.usage.reads.usage import usage_rows
 from accounting.usage.rules.rows import UsageRow
 from accounting.usage.rules.totals import RoundedTable, rounded_table, total_of
@@ -128,3 +129,29 @@ def _summed(cells: Sequence[UsageRow], rows_by: Sequence[str]) -> list[UsageRow]
         replace(total_of(rows), key=dict(zip(names, key, strict=True)))
         for key, rows in grouped.items()
     ]
+
+
+def teams_of(
+    selection: Selection, of: Dimension, rows: Sequence[ExploreRow]
+) -> dict[str, str]:
+    """The team of each family or workload, whose page it is on: the one that held most.
+
+    Args:
+        selection: of the rows.
+        of: a grouping of them.
+        rows: those that are shown; one query, or none if teams are a grouping.
+
+    Returns:
+        Slugs of teams by `row_name`.
+    """
+    if all("team" in row.key for row in rows):
+        return {row_name(row.now, of.name): row.key["team"] for row in rows}
+    values = {
+        name: tuple({row.key[name] for row in rows}) for name in (of.name, "namespace")
+    }
+    few = replace(selection, filters={**selection.filters, **values})
+    found = usage_rows(few, (of.name, "team"))
+    return {  # the last one of a name stays
+        row_name(row, of.name): row.key["team"]
+        for row in sorted(found, key=lambda row: row.allocated_ms)
+    }

@@ -227,6 +227,30 @@ def test_weeks_beside_months_are_in_their_order_and_words(sign_in: SignIn) -> No
     assert "week" not in asked
 
 
+@pytest.mark.parametrize("then", ["none", "team", "day"])
+def test_names_of_families_and_workloads_open_their_pages(
+    sign_in: SignIn, then: str
+) -> None:
+    """With the range; the funnel beside them filters, as the names of other values do."""
+    ana = sign_in("ana")
+    for by, part in (("family", "/families/"), ("workload", "/runs/")):
+        answer = ana.get(f"/explore?{NOVEMBER}&by={by}&then={then}")
+        names = [line.names[0] for line in answer.context["table"].page.lines]
+        linked = [name for name in names if name.page_url]
+        assert len(linked) > 3
+        assert all(part in name.page_url for name in linked)
+        for name in (linked[0], linked[-1]):
+            assert "from=2026-11-01&to=2026-11-21" in name.page_url
+            opened = ana.get(name.page_url)
+            assert opened.status_code == 200
+            assert name.text in html_of(opened)
+        page = html_of(answer)
+        assert f'class="name" href="{linked[0].page_url.replace("&", "&amp;")}"' in page
+        assert f'aria-label="Only {linked[0].text}"' in page
+    teams = ana.get(f"/explore?{NOVEMBER}&by=team&then=none").context["table"]
+    assert not any(line.names[0].page_url for line in teams.page.lines)
+
+
 def test_changes_come_to_the_change_of_the_total(sign_in: SignIn) -> None:
     context = (
         sign_in("ana")
