@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -13,7 +14,7 @@ from accounting.access.reads.teams import TeamRef, visible_teams
 from accounting.access.rights import WASTE
 from accounting.core.billing_calendar import DAY, DayRange
 from accounting.core.efficiency import StateTimes
-from accounting.core.interval import WINDOW_MS, Interval, to_instant, to_ms
+from accounting.core.interval import DAY_MS, WINDOW_MS, Interval, to_instant, to_ms
 from accounting.core.money import minor_places
 from accounting.fleet.pages.small_charts import measures
 from accounting.kit.charts import lanes as axis
@@ -183,12 +184,8 @@ def _money(selection: Selection, key: RunKey, state: RunState) -> RunMoney:
         if row.key["workload_kind"] == key.kind:
             by_step.setdefault(step_key(row, state.step), []).append(row)
             steps.append(_measured(row, by[1]))
-    totals = [
-        row
-        for row in usage_rows(selection, ("workload",))
-        if row.key["workload_kind"] == key.kind
-    ]
-    [total] = rounded_each([total_of(totals)], places)
+    every = [row for rows in by_step.values() for row in rows]
+    [total] = rounded_each([total_of(every)], places)
     rows = rounded_each([total_of(rows) for rows in by_step.values()], places)
     return RunMoney(total, dict(zip(by_step, rows, strict=True)), steps)
 
@@ -276,9 +273,12 @@ def _life(
     if use.step == by and life.intersection(state.period) == life:
         steps = together(one.step for one in use.uses)
     else:
-        steps = hours_of_life(key, run, life)
-        edges = edge_hours(life_of(instants, steps, gaps))
-        fine = finer(steps, windows_of(key, run, gpus, edges), edges)
+        steps, fine = hours_of_life(key, run, life), None
+        if (
+            life.length_ms < settings.FACT_DAYS * DAY_MS
+        ):  # facts of its start may be kept
+            edges = edge_hours(life_of(instants, steps, gaps))
+            fine = finer(steps, windows_of(key, run, gpus, edges), edges)
         steps, by = (steps, "hour") if fine is None else (fine, by)
     found = life_of(instants, steps, gaps, by)
     return {"life": found, "life_bar": life_bar(found.parts), "life_by": by}
