@@ -19,6 +19,7 @@ from django.db import connection
 from django.test import Client
 
 from accounting.access.scope import EVERYTHING
+from accounting.explore.reads import table
 from accounting.explore.reads.groupings import GROUPINGS
 from accounting.kit.reads.selection import Amounts, Selection
 from accounting.kit.tags.units import money
@@ -249,6 +250,14 @@ def test_names_of_families_and_workloads_open_their_pages(
         assert f'aria-label="Only {linked[0].text}"' in page
     teams = ana.get(f"/explore?{NOVEMBER}&by=team&then=none").context["table"]
     assert not any(line.names[0].page_url for line in teams.page.lines)
+
+
+def test_more_rows_than_a_page_takes_are_refused_with_what_to_do(
+    sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table, "MOST_CELLS", 3)
+    page = html_of(sign_in("fin").get(f"/explore?{NOVEMBER}&by=team&then=day"))
+    assert "a page shows at most 3: choose fewer days or a filter" in page
 
 
 def test_changes_come_to_the_change_of_the_total(sign_in: SignIn) -> None:
