@@ -13,6 +13,17 @@ class Stopped(Exception):
     """A request to end: Ctrl-C, SIGTERM, or a closed terminal."""
 
 
+def is_stop(error: BaseException | None) -> bool:
+    """Whether it is `Stopped`, or was raised while that ended something.
+
+    A transaction whose statement was interrupted cannot be rolled back: the connection is still
+    busy, and the error that says so takes the place of `Stopped`.
+    """
+    while error is not None and not isinstance(error, Stopped):
+        error = error.__context__
+    return error is not None
+
+
 @dataclass(slots=True)
 class _Request:
     """What has come.

@@ -9,13 +9,14 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
+from django.db import DatabaseError
 
 from portal.demo.bootstrap.fill import compute, fill
 from portal.demo.bootstrap.run import Plan, prepare
 from portal.demo.bootstrap.state import MemoryFault
 from portal.demo.scenario.story import WEEK_DAYS, WHOLE_FLEET, Story
 from portal.embedded.errors import ServicesError
-from portal.embedded.stopping import Stopped, stopping_signals
+from portal.embedded.stopping import Stopped, is_stop, stopping_signals
 
 CANNOT_RUN = 3
 SMALL = {"days": 3, "gpus": 24}  # --fast
@@ -71,7 +72,9 @@ class Command(BaseCommand):
                 stack.callback(demo.stop)
                 demo.start()
                 demo.watch()
-        except Stopped:
+        except (Stopped, DatabaseError) as error:
+            if not is_stop(error):
+                raise
             if not options["fill"] and not options["compute"]:
                 self._say("Stopped. The next start continues from here")
         except (ServicesError, MemoryFault) as error:
