@@ -3,7 +3,7 @@
 from django.urls import path
 
 from scheduler_view.alerts import pages as alerts
-from scheduler_view.before_after import pages as before_after
+from scheduler_view.before_after.pages import before_after
 from scheduler_view.changes.pages import changes, settle, verbs
 from scheduler_view.idle import pages as idle
 from scheduler_view.inbox import pages as inbox

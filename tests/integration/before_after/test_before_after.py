@@ -24,7 +24,7 @@ from accounting.kit.tags.units import days as days_text
 from accounting.metering.models.cluster import Gpu, GpuPresence, Node
 from accounting.usage.reads.ledger import ledger_total
 from accounting.usage.rules.totals import state_amounts
-from scheduler_view.before_after.pages import _marked
+from scheduler_view.before_after.pages.chart import marked
 from scheduler_view.before_after.reads import MarkKind, marks_of
 from scheduler_view.changes.models import ChangeSet, ChangeState, ChangeStep
 from tests.integration.conftest import NOW, SignIn
@@ -265,4 +265,4 @@ def test_the_day_of_a_change_is_on_the_line_between(ana: Client, story: Story) -
     [line] = [one for one in context["marks"] if one.mark.number == change.pk]
     [place] = [x for text, x in places.items() if str(line.number) in text.split(", ")]
     assert place == 0.5
-    assert _marked(1) == "1 change is marked."
+    assert marked(1) == "1 change is marked."
