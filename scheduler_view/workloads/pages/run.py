@@ -67,9 +67,8 @@ from scheduler_view.workloads.rules import (
 
 REPEATED = "CronJob"  # its Jobs come again and again: it has no life of its own
 UNEVEN = Decimal("1.05")  # the most that it held at once, against its average
-SAME_BIND_MS = (
-    2 * WINDOW_MS
-)  # objects and metrics say at most so differently when a pod was bound
+# Objects and metrics say at most so differently when a pod was bound.
+SAME_BIND_MS = 2 * WINDOW_MS
 
 
 class RunState(PageState):
